@@ -1,0 +1,245 @@
+//! Bodies of the REST API, shared by the daemon that answers and the CLI that asks.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::action::ActionPattern;
+use crate::constraint::Constraints;
+use crate::grant::{Approval, Grant};
+use crate::principal::{Principal, Subject};
+use crate::time::Timestamp;
+
+/// What every failed request answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorBody {
+    /// The error.
+    pub error: ApiError,
+}
+
+/// What went wrong, and what to do next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiError {
+    /// A word for programs, such as `not_granted`.
+    pub code: String,
+    /// A sentence for people.
+    pub message: String,
+    /// What to do next.
+    pub action: String,
+}
+
+/// `GET /api/v1/status`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// The daemon's version.
+    pub version: String,
+    /// The version of its database's tables.
+    pub schema: u32,
+    /// Its process.
+    pub pid: u32,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// Its home directory.
+    pub home: String,
+    /// Its socket.
+    pub socket: String,
+    /// The addresses it listens on.
+    pub listen: Vec<String>,
+    /// Its database, without credentials.
+    pub database: String,
+    /// How many tools it holds.
+    pub tools: usize,
+    /// Whether calls are served.
+    pub ready: bool,
+    /// Why not.
+    pub reasons: Vec<String>,
+}
+
+/// `GET /readyz`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    /// Whether calls are served.
+    pub ready: bool,
+    /// Why not, each as `part: reason`.
+    pub reasons: Vec<String>,
+}
+
+/// `POST /api/v1/reload`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reloaded {
+    /// The settings that took effect, by path.
+    pub applied: Vec<String>,
+    /// The settings that changed and need a restart.
+    pub needs_restart: Vec<String>,
+    /// Unknown keys and other remarks.
+    pub warnings: Vec<String>,
+}
+
+/// `POST /api/v1/tools/{name}/call`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallBody {
+    /// The arguments; none is an empty object.
+    #[serde(default)]
+    pub arguments: Map<String, Value>,
+}
+
+/// `POST /api/v1/capabilities`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewGrant {
+    /// For whom.
+    pub subject: Subject,
+    /// What.
+    pub action: ActionPattern,
+    /// Within which limits.
+    #[serde(default, rename = "where")]
+    pub constraints: Constraints,
+    /// Whether a person is asked each time.
+    #[serde(default)]
+    pub approval: Approval,
+    /// Until when.
+    #[serde(default)]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// The answer to a new grant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Granted {
+    /// What was granted.
+    pub grant: Grant,
+    /// What a person should know, such as that no such tool exists yet.
+    pub warnings: Vec<String>,
+}
+
+/// `POST /api/v1/capabilities/explain`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainBody {
+    /// Who would call.
+    pub principal: Principal,
+    /// What it would do.
+    pub action: String,
+    /// With which arguments.
+    #[serde(default)]
+    pub arguments: Option<Map<String, Value>>,
+}
+
+/// Why a call would be allowed or refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// Whether it would be allowed (a call that asks a person is).
+    pub allowed: bool,
+    /// The grant that decides.
+    pub grant: Option<Grant>,
+    /// Grants that cover the action and do not apply, each with the reason.
+    pub near: Vec<NearMiss>,
+    /// The command that would grant it.
+    pub command: Option<String>,
+}
+
+/// A grant that covers an action and does not apply.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NearMiss {
+    /// The grant.
+    pub grant: Grant,
+    /// Why it does not apply.
+    pub reason: String,
+}
+
+/// Grants people begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// Look, do not touch.
+    ReadOnly,
+    /// That, and write in the workspace, memory and vault.
+    Workspace,
+    /// Everything there is and will be.
+    All,
+}
+
+/// `POST /api/v1/clients`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewClient {
+    /// Its name, as in `client:NAME`.
+    pub name: String,
+    /// Grants to begin with.
+    #[serde(default)]
+    pub preset: Option<Preset>,
+    /// Further actions to grant.
+    #[serde(default)]
+    pub grants: Vec<ActionPattern>,
+}
+
+/// The answer to a new client: the only time its token is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientAdded {
+    /// Its name.
+    pub name: String,
+    /// Its token.
+    pub token: String,
+    /// What a person should know.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+}
+
+/// One of `GET /api/v1/clients`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Client {
+    /// Its name.
+    pub name: String,
+    /// Its principal.
+    pub principal: Principal,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+    /// How many grants name it.
+    pub grants: usize,
+}
+
+/// `DELETE` of a grant, a client or a secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removed {
+    /// What was removed.
+    pub removed: String,
+    /// What went with it, such as the grants of a client.
+    #[serde(default)]
+    pub also: Vec<String>,
+}
+
+/// `PUT /api/v1/secrets/{name}`.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecretBody {
+    /// The value.
+    pub value: String,
+}
+
+/// One of `GET /api/v1/secrets`: never the value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretEntry {
+    /// Its name.
+    pub name: String,
+    /// `file`, or the environment variable it comes from.
+    pub source: String,
+    /// When the file last changed; unknown for the environment.
+    pub set_at: Option<Timestamp>,
+}
+
+/// `POST /api/v1/audit/prune`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PruneBody {
+    /// Rows before that moment go, in whole segments.
+    pub before: Timestamp,
+}
+
+/// The answer to a prune.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pruned {
+    /// How many rows went.
+    pub rows: u64,
+    /// The first row that is kept.
+    pub first_kept: u64,
+}

@@ -1,0 +1,18 @@
+//! The words two or more crates share, and pure functions on them: no I/O, no clock, no randomness, no async.
+
+pub mod action;
+pub mod api;
+pub mod audit;
+pub mod constraint;
+pub mod grant;
+pub mod id;
+pub mod json;
+pub mod principal;
+pub mod redact;
+pub mod secret;
+pub mod time;
+pub mod token;
+pub mod tool;
+
+/// The version every surface reports: the crate's own.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
