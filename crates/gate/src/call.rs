@@ -1,0 +1,195 @@
+//! The call path: every call of every tool, from every face, in the order of these lines.
+
+pub(crate) mod trail;
+
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::time::Duration;
+
+use covenant_model::audit::{Decision, Digest};
+use covenant_model::tool::ToolCallResult;
+use futures_util::FutureExt as _;
+use serde_json::{Map, Value};
+
+use crate::approval::Question;
+use crate::arguments;
+use crate::authenticate::Caller;
+use crate::capability::{Cleared, Permit};
+use crate::context::Context;
+use crate::gate::Gate;
+use crate::limit::Admitted;
+use crate::output::{self, RawOutput, Redacted};
+use crate::refusal::{CallError, Fault, Refusal};
+use trail::Trail;
+
+/// How long a cancelled tool may take to wind down before it is dropped.
+const WIND_DOWN: Duration = Duration::from_secs(1);
+
+/// What is done once it may be: a tool at work, or a provider.
+pub(crate) type Work<'w> = Pin<Box<dyn Future<Output = Result<RawOutput, CallError>> + Send + 'w>>;
+
+/// A call that was decided and has not started.
+pub(crate) struct Passage<'p> {
+    pub(crate) trail: Trail<'p>,
+    pub(crate) cleared: Cleared<'p>,
+    pub(crate) digest: Digest,
+    pub(crate) tool: &'p str,
+}
+
+/// Which tool, with which arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallRequest {
+    /// The tool's exposed name.
+    pub name: String,
+    /// Its arguments, not yet validated.
+    pub arguments: Map<String, Value>,
+}
+
+impl Gate {
+    /// Runs one call. The caller was authenticated and counted ([`Gate::authenticate`], [`Gate::admit`]).
+    pub async fn call(
+        &self,
+        admitted: Admitted,
+        request: CallRequest,
+        context: Context,
+    ) -> Result<Redacted, CallError> {
+        let caller = admitted.caller();
+        let tools = self.tools.load_full();
+        let Some(entry) = tools.find(&request.name) else {
+            return Err(self.unknown(caller, &request.name, &context).await);
+        };
+        let mut trail = Trail::begin(self, caller, &entry.agent_id, &context)?;
+        if let Err(refusal) = self.admit_to_tool(entry.spec.name.as_str(), &entry.bucket) {
+            return Err(trail.refused(refusal.into()).await);
+        }
+        let cleared = match self.clear(caller, &entry.required, &request.arguments, &mut trail).await {
+            Ok(cleared) => cleared,
+            Err(error) => return Err(trail.refused(error).await),
+        };
+        let digest = self.digest_of(&request.arguments);
+        let arguments = match arguments::validate(entry, request.arguments) {
+            Ok(arguments) => arguments,
+            Err(refusal) => {
+                cleared.give_back().await;
+                return Err(trail.refused(self.redacted_refusal(refusal).into()).await);
+            }
+        };
+        if let Some(grant) = cleared.asking() {
+            let question = Question {
+                tool: entry.spec.name.as_str(),
+                definition: &entry.definition,
+                arguments: arguments.as_map(),
+            };
+            let error = self.ask(caller, grant, question).await;
+            cleared.give_back().await;
+            return Err(trail.refused(error).await);
+        }
+        let context = context.within(entry.limit).inside(trail.call(), self.redactor());
+        let tool = entry.spec.name.as_str();
+        self.pass(Passage { trail, cleared, digest, tool }, &context, |permit, context| {
+            Box::pin(async move { Ok(entry.tool.run(permit, arguments, context).await) })
+        })
+        .await
+    }
+
+    /// The second half of every path, once nothing is left to be decided: record, run, redact, record.
+    pub(crate) async fn pass<'c>(
+        &self,
+        passage: Passage<'_>,
+        context: &'c Context,
+        work: impl FnOnce(Permit, &'c Context) -> Work<'c>,
+    ) -> Result<Redacted, CallError> {
+        let Passage { trail, cleared, digest, tool } = passage;
+        if context.cancel.is_cancelled() {
+            cleared.give_back().await;
+            return Err(trail.refused(Refusal::Cancelled { tool: tool.to_owned() }.into()).await);
+        }
+        let started = match trail.started(digest).await {
+            Ok(started) => started,
+            Err(fault) => {
+                cleared.give_back().await;
+                return Err(fault.into());
+            }
+        };
+        let permit = cleared.into_permit(started.call().clone());
+        let ended = run(tool, context, work(permit, context)).await;
+        match ended.and_then(|output| Ok(self.leave(output)?)) {
+            Ok(result) => started.finished_with(result).await,
+            Err(error) => Err(started.failed(error).await),
+        }
+    }
+
+    /// Removes secrets and caps the size: nothing leaves without passing here.
+    fn leave(&self, output: RawOutput) -> Result<Redacted, Fault> {
+        output::redact(output, &self.redactor(), self.config().output_bytes)
+    }
+
+    /// The keyed digest of arguments, without a `token` among them.
+    pub(crate) fn digest_of(&self, arguments: &Map<String, Value>) -> Digest {
+        let bytes = if arguments.contains_key("token") {
+            let mut without = arguments.clone();
+            without.remove("token");
+            serde_json::to_vec(&without)
+        } else {
+            serde_json::to_vec(arguments)
+        };
+        self.audit().digest(&bytes.unwrap_or_default())
+    }
+
+    async fn unknown(&self, caller: &Caller, name: &str, context: &Context) -> CallError {
+        let name = self.redactor().shown(name, 64);
+        match Trail::begin(self, caller, &format!("tool:{name}"), context) {
+            Ok(trail) => trail.refused(Refusal::UnknownTool { name }.into()).await,
+            Err(fault) => fault.into(),
+        }
+    }
+
+    fn redacted_refusal(&self, refusal: Refusal) -> Refusal {
+        match refusal {
+            Refusal::InvalidArguments { tool, reason } => {
+                Refusal::InvalidArguments { tool, reason: self.redactor().shown(&reason, 1000) }
+            }
+            other => other,
+        }
+    }
+}
+
+/// Runs the work until it ends, its time is up, or the caller takes the call back. A panic is a failed call.
+async fn run(tool: &str, context: &Context, work: Work<'_>) -> Result<RawOutput, CallError> {
+    let tool = tool.to_owned();
+    let limit = context.limit;
+    let mut running = std::pin::pin!(AssertUnwindSafe(work).catch_unwind());
+    let ended = tokio::select! {
+        biased;
+        ended = &mut running => ended,
+        () = context.cancel.cancelled() => {
+            let _ = tokio::time::timeout(WIND_DOWN, running).await;
+            return Err(Refusal::Cancelled { tool }.into());
+        }
+        () = tokio::time::sleep(limit) => {
+            context.cancel.cancel();
+            let _ = tokio::time::timeout(WIND_DOWN, running).await;
+            return Err(Refusal::TimedOut { tool, limit }.into());
+        }
+    };
+    if context.cancel.is_cancelled() {
+        // A tool that ends because it was cancelled did not finish.
+        return Err(Refusal::Cancelled { tool }.into());
+    }
+    ended.unwrap_or_else(|panic| {
+        let reason =
+            panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
+        tracing::error!(tool.name = %tool, reason = reason.unwrap_or("unknown"), "a tool panicked");
+        Ok(ToolCallResult::error(format!("`{tool}` broke; the log has the reason")).into())
+    })
+}
+
+/// The word for how a call ended.
+pub(crate) fn decision_of(error: &CallError) -> Decision {
+    match error {
+        CallError::Refused(Refusal::TimedOut { .. }) => Decision::TimedOut,
+        CallError::Refused(Refusal::Cancelled { .. }) => Decision::Cancelled,
+        CallError::Refused(_) => Decision::Refused,
+        CallError::Fault(_) => Decision::Failed,
+    }
+}

@@ -1,0 +1,187 @@
+//! What the log says of one call: its checks, its start, its end. A call that started always gets an end.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use covenant_model::audit::{Decision, Digest, Event, Kind};
+use covenant_model::id::{CallId, GrantId};
+use covenant_model::principal::Principal;
+use covenant_model::redact::Redactor;
+
+use super::decision_of;
+use crate::authenticate::Caller;
+use crate::context::{Context, Trace};
+use crate::gate::Gate;
+use crate::output::Redacted;
+use crate::random;
+use crate::refusal::{CallError, Fault, Refusal};
+
+/// A call that has not started: its checks are kept until they can be written together with what they led to.
+pub(crate) struct Trail<'g> {
+    gate: &'g Gate,
+    principal: Principal,
+    agent_id: String,
+    call: CallId,
+    trace: Option<Trace>,
+    redactor: Arc<Redactor>,
+    checks: Vec<Check>,
+    since: Instant,
+}
+
+struct Check {
+    action: String,
+    grant: Option<GrantId>,
+}
+
+impl<'g> Trail<'g> {
+    pub(crate) fn begin(
+        gate: &'g Gate,
+        caller: &Caller,
+        agent_id: &str,
+        context: &Context,
+    ) -> Result<Self, Fault> {
+        Ok(Self {
+            gate,
+            principal: caller.principal().clone(),
+            agent_id: agent_id.to_owned(),
+            call: CallId::from_random(random::bytes()?),
+            trace: context.trace.clone(),
+            redactor: gate.redactor(),
+            checks: Vec::with_capacity(1),
+            since: Instant::now(),
+        })
+    }
+
+    pub(crate) fn call(&self) -> &CallId {
+        &self.call
+    }
+
+    pub(crate) fn allowed(&mut self, action: &str, grant: &GrantId) {
+        self.checks.push(Check { action: action.to_owned(), grant: Some(grant.clone()) });
+    }
+
+    pub(crate) fn denied(&mut self, action: &str) {
+        self.checks.push(Check { action: action.to_owned(), grant: None });
+    }
+
+    fn event(&self, kind: Kind, decision: Decision) -> Event<'_> {
+        let mut event = Event::new(self.principal.as_str(), &self.agent_id, kind, decision);
+        event.call = Some(self.call.as_str());
+        event.trace_id = self.trace.as_ref().map(Trace::as_str);
+        event
+    }
+
+    /// The rows of the checks, and one more.
+    fn with_checks<'e>(&'e self, last: Event<'e>) -> Vec<Event<'e>> {
+        let checks = self.checks.iter().map(|check| {
+            let decision = if check.grant.is_some() { Decision::Allowed } else { Decision::Refused };
+            let mut event = self.event(Kind::CapabilityCheck, decision);
+            event.action = Some(&check.action);
+            event.grant = check.grant.as_ref().map(GrantId::as_str);
+            event
+        });
+        let mut events: Vec<Event<'_>> = Vec::with_capacity(self.checks.len() + 1);
+        events.extend(checks);
+        events.push(last);
+        events
+    }
+
+    /// Writes down that the call was refused, and says so; if it cannot be written, that is the answer.
+    pub(crate) async fn refused(self, error: CallError) -> CallError {
+        let mut last = self.event(Kind::CallRefused, decision_of(&error));
+        match &error {
+            CallError::Refused(Refusal::PendingApproval { id, .. }) => {
+                last.kind = Kind::ApprovalRequested;
+                last.reason = Some(id.as_str());
+            }
+            CallError::Refused(refusal) => last.reason = Some(refusal.code()),
+            CallError::Fault(fault) => {
+                last.reason = Some("fault");
+                tracing::error!(call.id = %self.call, cause = fault.cause(), "a call could not be decided");
+            }
+        }
+        match self.gate.audit().append(&self.with_checks(last), &self.redactor).await {
+            Ok(_) => error,
+            Err(fault) => fault.into(),
+        }
+    }
+
+    /// Writes down that the call starts. No row, no call.
+    pub(crate) async fn started(self, arguments: Digest) -> Result<Started<'g>, Fault> {
+        let mut last = self.event(Kind::CallStarted, Decision::Allowed);
+        last.arguments = Some(arguments);
+        let seq = self.gate.audit().append(&self.with_checks(last), &self.redactor).await?;
+        Ok(Started { trail: self, seq, ended: false })
+    }
+}
+
+/// A call that started. Dropped without an end (its caller went away), it is recorded as cancelled.
+pub(crate) struct Started<'g> {
+    trail: Trail<'g>,
+    seq: u64,
+    ended: bool,
+}
+
+impl Started<'_> {
+    pub(crate) fn call(&self) -> &CallId {
+        &self.trail.call
+    }
+
+    /// Writes down how it ended, and only then hands the result out.
+    pub(crate) async fn finished_with(self, result: Redacted) -> Result<Redacted, CallError> {
+        let decision = if result.is_error() { Decision::Error } else { Decision::Ok };
+        self.end(decision, Some(&result), None).await?;
+        Ok(result)
+    }
+
+    /// Writes down that it did not finish, and says so.
+    pub(crate) async fn failed(self, error: CallError) -> CallError {
+        let code = match &error {
+            CallError::Refused(refusal) => refusal.code(),
+            CallError::Fault(_) => "fault",
+        };
+        match self.end(decision_of(&error), None, Some(code)).await {
+            Ok(()) => error,
+            Err(fault) => fault.into(),
+        }
+    }
+
+    fn event(&self, decision: Decision) -> Event<'_> {
+        let mut event = self.trail.event(Kind::CallFinished, decision);
+        event.started = Some(self.seq);
+        event.duration = Some(self.trail.since.elapsed());
+        event
+    }
+
+    async fn end(
+        mut self,
+        decision: Decision,
+        result: Option<&Redacted>,
+        reason: Option<&str>,
+    ) -> Result<(), Fault> {
+        // From here on the row is the log's: dropping us must not write a second one.
+        self.ended = true;
+        let audit = self.trail.gate.audit();
+        let mut event = self.event(decision);
+        event.result = result.map(|result| audit.digest(result.json().get().as_bytes()));
+        event.reason = reason;
+        match audit.append(std::slice::from_ref(&event), &self.trail.redactor).await {
+            Ok(_) => Ok(()),
+            Err(fault) => {
+                audit.owe(event, &self.trail.redactor);
+                let outside = "the call ran, but its end could not be recorded, so its result is withheld";
+                Err(Fault::new(outside, fault.cause()))
+            }
+        }
+    }
+}
+
+impl Drop for Started<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            let mut event = self.event(Decision::Cancelled);
+            event.reason = Some("caller_gone");
+            self.trail.gate.audit().owe(event, &self.trail.redactor);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The gate itself: what it holds, how it is opened, and what can be swapped while it runs.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use arc_swap::ArcSwap;
+use covenant_model::audit::{Decision, Event, Kind};
+use covenant_model::principal::Principal;
+use covenant_model::redact::Redactor;
+use covenant_model::token::TokenHash;
+use ed25519_dalek::{SigningKey, VerifyingKey};
+use tokio::sync::watch;
+
+use crate::audit::AuditLog;
+use crate::authenticate::TokenTable;
+use crate::capability::GrantSet;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::limit::Bucket;
+use crate::ports::{GateStore, TokenRecord};
+use crate::provider::{Completions, Prompts, Resources};
+use crate::random;
+use crate::refusal::Fault;
+use crate::registry::ToolRegistry;
+
+/// What a gate is made of.
+pub struct Parts {
+    /// What can be called.
+    pub tools: ToolRegistry,
+    /// Where tokens, grants and pending calls are kept.
+    pub store: Arc<dyn GateStore>,
+    /// Where everything it decides is written.
+    pub audit: AuditLog,
+    /// What removes secrets.
+    pub redactor: Redactor,
+    /// What new grants are signed with.
+    pub key: SigningKey,
+    /// Further keys whose grants count.
+    pub trusted: Vec<VerifyingKey>,
+    /// The operator's own token.
+    pub operator: TokenHash,
+    /// The uid that is the operator on our socket.
+    pub operator_uid: u32,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Its settings.
+    pub config: Config,
+    /// Sources of resources.
+    pub resources: Vec<Arc<dyn Resources>>,
+    /// Sources of prompts.
+    pub prompts: Vec<Arc<dyn Prompts>>,
+    /// The source of completions.
+    pub completions: Option<Arc<dyn Completions>>,
+}
+
+/// Everything that can be called, and everything that stands before it.
+pub struct Gate {
+    pub(crate) tools: ArcSwap<ToolRegistry>,
+    pub(crate) store: Arc<dyn GateStore>,
+    pub(crate) tokens: ArcSwap<TokenTable>,
+    pub(crate) grants: ArcSwap<GrantSet>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) key: SigningKey,
+    pub(crate) operator_uid: u32,
+    pub(crate) opened: Instant,
+    pub(crate) strangers: Bucket,
+    pub(crate) resources: Vec<Arc<dyn Resources>>,
+    pub(crate) prompts: Vec<Arc<dyn Prompts>>,
+    pub(crate) completions: Option<Arc<dyn Completions>>,
+    trusted: Vec<VerifyingKey>,
+    operator: TokenHash,
+    audit: AuditLog,
+    redactor: ArcSwap<Redactor>,
+    config: ArcSwap<Config>,
+    changes: watch::Sender<u64>,
+    /// Held from reading the store until the set is swapped: an older set must not come last.
+    loading: tokio::sync::Mutex<()>,
+}
+
+impl Gate {
+    /// Opens the gate on what the store holds.
+    pub async fn open(parts: Parts) -> Result<Arc<Self>, Fault> {
+        let mut trusted = parts.trusted;
+        trusted.push(parts.key.verifying_key());
+        let gate = Arc::new(Self {
+            tools: ArcSwap::from_pointee(parts.tools),
+            store: parts.store,
+            tokens: ArcSwap::default(),
+            grants: ArcSwap::default(),
+            clock: parts.clock,
+            key: parts.key,
+            operator_uid: parts.operator_uid,
+            opened: Instant::now(),
+            strangers: Bucket::default(),
+            resources: parts.resources,
+            prompts: parts.prompts,
+            completions: parts.completions,
+            trusted,
+            operator: parts.operator,
+            audit: parts.audit,
+            redactor: ArcSwap::from_pointee(parts.redactor),
+            config: ArcSwap::from_pointee(parts.config),
+            changes: watch::Sender::new(0),
+            loading: tokio::sync::Mutex::default(),
+        });
+        gate.load_tokens().await?;
+        gate.load_grants().await?;
+        Ok(gate)
+    }
+
+    /// Takes the tokens from the store.
+    pub(crate) async fn load_tokens(&self) -> Result<(), Fault> {
+        let _alone = self.loading.lock().await;
+        let mut records = self.store.tokens().await?;
+        records.push(TokenRecord {
+            id: covenant_model::id::TokenId::from_random(random::bytes()?),
+            hash: self.operator,
+            principal: Principal::operator(),
+            label: "operator".to_owned(),
+            created_at: self.clock.now(),
+            revoked_at: None,
+        });
+        let table = TokenTable::of(&records, &self.tokens.load());
+        self.tokens.store(Arc::new(table));
+        Ok(())
+    }
+
+    /// Takes the grants from the store. One whose signature is not ours, or that expired, does not enter.
+    pub(crate) async fn load_grants(&self) -> Result<(), Fault> {
+        let _alone = self.loading.lock().await;
+        let now = self.clock.now();
+        let signed = self.store.grants().await?;
+        let spent = self.store.spent_grants().await?;
+        let (sound, forged): (Vec<_>, Vec<_>) =
+            signed.into_iter().partition(|signed| signed.is_signed_by(&self.trusted));
+        for signed in &forged {
+            tracing::error!(grant.id = %signed.grant.id, "a stored grant has no valid signature and is ignored");
+        }
+        let valid = sound.into_iter().map(|signed| signed.grant).filter(|grant| !grant.expired(now));
+        let set = GrantSet::of(valid, &spent);
+        self.grants.store(Arc::new(set));
+        self.announce();
+        Ok(())
+    }
+
+    /// Reads tokens and grants again: others may have changed what a shared database holds.
+    pub async fn refresh(&self) -> Result<(), Fault> {
+        self.load_tokens().await?;
+        self.load_grants().await
+    }
+
+    fn announce(&self) {
+        self.changes.send_modify(|revision| *revision = revision.wrapping_add(1));
+    }
+
+    /// Changes whenever tools or grants do.
+    pub fn changed(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Replaces the tools; calls that run finish on those they started with.
+    pub fn set_tools(&self, tools: ToolRegistry) {
+        self.tools.store(Arc::new(tools));
+        self.announce();
+    }
+
+    /// How many tools there are.
+    pub fn tool_count(&self) -> usize {
+        self.tools.load().len()
+    }
+
+    /// What removes secrets now.
+    pub fn redactor(&self) -> Arc<Redactor> {
+        self.redactor.load_full()
+    }
+
+    /// Replaces what removes secrets.
+    pub fn set_redactor(&self, redactor: Redactor) {
+        self.redactor.store(Arc::new(redactor));
+    }
+
+    /// The settings in force.
+    pub fn config(&self) -> arc_swap::Guard<Arc<Config>> {
+        self.config.load()
+    }
+
+    /// Replaces the settings.
+    pub fn set_config(&self, config: Config) {
+        self.config.store(Arc::new(config));
+    }
+
+    /// The log.
+    pub fn audit(&self) -> &AuditLog {
+        &self.audit
+    }
+
+    /// Why calls are not served now; nothing where they are.
+    pub fn health(&self) -> Vec<String> {
+        self.audit.health().err().into_iter().collect()
+    }
+
+    /// Writes a row of the daemon's own.
+    pub async fn record_own(&self, kind: Kind, reason: Option<&str>) -> Result<(), Fault> {
+        let mut event = Event::new("daemon", "daemon", kind, Decision::Done);
+        event.reason = reason;
+        self.audit.append(std::slice::from_ref(&event), &self.redactor()).await.map(drop)
+    }
+}

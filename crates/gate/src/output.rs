@@ -1,0 +1,90 @@
+//! What a tool gave back, and what may leave: capped, redacted, serialized once.
+
+use covenant_model::redact::Redactor;
+use covenant_model::tool::ToolCallResult;
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+use crate::refusal::Fault;
+
+/// What a tool gave back, with whatever secrets it may hold. Nothing can send this.
+#[derive(Debug)]
+pub struct RawOutput(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Result(ToolCallResult),
+    Members(Map<String, Value>),
+    Raw(Box<RawValue>),
+}
+
+impl RawOutput {
+    /// The whole result of an external server, as it wrote it.
+    pub fn raw(result: Box<RawValue>) -> Self {
+        Self(Kind::Raw(result))
+    }
+
+    /// The members of a result that is not a tool's.
+    pub(crate) fn members(members: Map<String, Value>) -> Self {
+        Self(Kind::Members(members))
+    }
+}
+
+impl From<ToolCallResult> for RawOutput {
+    fn from(result: ToolCallResult) -> Self {
+        Self(Kind::Result(result))
+    }
+}
+
+/// A result that may leave the gate: one JSON object, without secrets, within the limit.
+#[derive(Debug)]
+pub struct Redacted {
+    json: Box<RawValue>,
+    is_error: bool,
+}
+
+impl Redacted {
+    /// The members of the result.
+    pub fn json(&self) -> &RawValue {
+        &self.json
+    }
+
+    /// Whether the tool itself failed.
+    pub fn is_error(&self) -> bool {
+        self.is_error
+    }
+}
+
+#[derive(Deserialize)]
+struct Flag {
+    #[serde(default, rename = "isError")]
+    is_error: bool,
+}
+
+/// Caps and redacts. A result over the limit becomes a failure that says so.
+pub(crate) fn redact(output: RawOutput, redactor: &Redactor, limit: usize) -> Result<Redacted, Fault> {
+    let broken = |error: serde_json::Error| Fault::new("the tool's result is not JSON", error);
+    let (json, is_error) = match output.0 {
+        Kind::Result(result) => (to_raw_value(&result).map_err(broken)?, result.is_error),
+        Kind::Members(members) => (to_raw_value(&members).map_err(broken)?, false),
+        Kind::Raw(raw) => {
+            let flag: Flag = serde_json::from_str(raw.get()).map_err(broken)?;
+            (raw, flag.is_error)
+        }
+    };
+    if json.get().len() > limit {
+        let reason = format!(
+            "the result has {} bytes and the limit is {limit}; ask for less, or raise [limits] output_bytes",
+            json.get().len()
+        );
+        let json = to_raw_value(&ToolCallResult::error(reason)).map_err(broken)?;
+        return Ok(Redacted { json, is_error: true });
+    }
+    let cleaned = match redactor.redact_json(json.get()) {
+        std::borrow::Cow::Borrowed(_) => None,
+        std::borrow::Cow::Owned(text) => Some(text),
+    };
+    let json = cleaned.map_or(Ok(json), |text| RawValue::from_string(text).map_err(broken))?;
+    Ok(Redacted { json, is_error })
+}

@@ -1,0 +1,152 @@
+//! The two ways a call ends without a result: a refusal we mean to give, and a fault we did not expect.
+
+use std::fmt;
+use std::time::Duration;
+
+use covenant_model::id::ApprovalId;
+use covenant_model::principal::Principal;
+
+/// An answer we mean to give instead of running a tool. Each edge maps every variant in one `match`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// No credential, or one that is unknown or revoked.
+    #[error(
+        "no valid credential was given: the token is missing, unknown or revoked; a person can make one with: covenant clients add NAME"
+    )]
+    Unauthenticated,
+    /// Too many requests; how long until the next is taken.
+    #[error("Rate limit exceeded. Please try again later.")]
+    RateLimited {
+        /// How long to wait.
+        wait: Duration,
+    },
+    /// There is no such tool.
+    #[error("unknown tool `{name}`: list the tools to see what there is")]
+    UnknownTool {
+        /// What was asked for, redacted and cut.
+        name: String,
+    },
+    /// There is no such resource, prompt or completion.
+    #[error("there is no {what}")]
+    NotFound {
+        /// What was asked for, redacted and cut.
+        what: String,
+    },
+    /// No grant covers the call.
+    #[error(
+        "{principal} may not do `{action}`{why}; grant it with: covenant capabilities grant {action} --to {principal}"
+    )]
+    NotGranted {
+        /// What is missing.
+        action: String,
+        /// Who lacks it.
+        principal: Principal,
+        /// What grants there are and why they do not apply: empty, or ` (…)`.
+        why: String,
+    },
+    /// The arguments do not satisfy the tool's schema.
+    #[error("invalid arguments for `{tool}`: {reason}")]
+    InvalidArguments {
+        /// Which tool.
+        tool: String,
+        /// Where, and what is wrong there.
+        reason: String,
+    },
+    /// A person must decide first.
+    #[error("this call of `{tool}` waits for a person's approval ({id})")]
+    PendingApproval {
+        /// Which tool.
+        tool: String,
+        /// What the person will decide.
+        id: ApprovalId,
+    },
+    /// Too many of this principal's calls wait for a person already.
+    #[error(
+        "{principal} has {limit} calls waiting for approval already; nothing more is queued until some are decided"
+    )]
+    ApprovalsFull {
+        /// Whose.
+        principal: Principal,
+        /// How many may wait.
+        limit: u32,
+    },
+    /// The tool did not finish in time.
+    #[error("`{tool}` did not finish within {} s and was stopped", limit.as_secs())]
+    TimedOut {
+        /// Which tool.
+        tool: String,
+        /// How long it had.
+        limit: Duration,
+    },
+    /// The caller took the call back.
+    #[error("the call of `{tool}` was cancelled")]
+    Cancelled {
+        /// Which tool.
+        tool: String,
+    },
+    /// Only the operator may do that.
+    #[error(
+        "{principal} may not administer this home: only its operator may, by the CLI or with the operator token"
+    )]
+    NotOperator {
+        /// Who tried.
+        principal: Principal,
+    },
+}
+
+impl Refusal {
+    /// The word for it in audit rows, metrics and REST errors.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unauthenticated => "unauthenticated",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::UnknownTool { .. } => "unknown_tool",
+            Self::NotFound { .. } => "not_found",
+            Self::NotGranted { .. } => "not_granted",
+            Self::InvalidArguments { .. } => "invalid_arguments",
+            Self::PendingApproval { .. } => "pending_approval",
+            Self::ApprovalsFull { .. } => "approvals_full",
+            Self::TimedOut { .. } => "timed_out",
+            Self::Cancelled { .. } => "cancelled",
+            Self::NotOperator { .. } => "not_operator",
+        }
+    }
+}
+
+/// Something broke. The outside sentence may be shown; the cause is for the log.
+#[derive(Debug)]
+pub struct Fault {
+    outside: String,
+    cause: String,
+}
+
+impl Fault {
+    /// A fault with a sentence for the caller and a cause for the log.
+    pub fn new(outside: impl Into<String>, cause: impl fmt::Display) -> Self {
+        Self { outside: outside.into(), cause: cause.to_string() }
+    }
+
+    /// What broke, inside.
+    pub fn cause(&self) -> &str {
+        &self.cause
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.outside)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// How a call ends without a result.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// We said no.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Something broke.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}

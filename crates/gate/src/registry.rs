@@ -1,0 +1,101 @@
+//! What can be called, by name: an immutable snapshot, swapped whole. Looking up is private to the gate.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use covenant_model::tool::{ToolName, ToolSpec};
+use jsonschema::Validator;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use crate::limit::Bucket;
+use crate::tool::Tool;
+
+/// All tools, in the order of their names.
+#[derive(Default)]
+pub struct ToolRegistry {
+    entries: BTreeMap<ToolName, Arc<Entry>>,
+}
+
+/// A tool and everything that is worked out once when it is registered.
+pub(crate) struct Entry {
+    pub(crate) tool: Arc<dyn Tool>,
+    pub(crate) spec: ToolSpec,
+    pub(crate) json: Arc<RawValue>,
+    pub(crate) validator: Validator,
+    pub(crate) required: Vec<String>,
+    pub(crate) agent_id: String,
+    pub(crate) definition: [u8; 32],
+    pub(crate) limit: Duration,
+    pub(crate) bucket: Bucket,
+}
+
+/// Why a tool was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotRegistered {
+    /// Another tool has that name.
+    #[error("two tools are called `{0}`: rename one")]
+    Taken(ToolName),
+    /// Its schema is not one.
+    #[error("the input schema of `{name}` cannot be used: {reason}")]
+    Schema {
+        /// Which tool.
+        name: ToolName,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl ToolRegistry {
+    /// Adds a tool; its schema is compiled now, and never again. A `$ref` to elsewhere is refused, not fetched.
+    pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<(), NotRegistered> {
+        let spec = tool.spec();
+        let bad = |reason: String| NotRegistered::Schema { name: spec.name.clone(), reason };
+        let validator = jsonschema::draft202012::options()
+            .should_validate_formats(false)
+            .build(&spec.input_schema)
+            .map_err(|error| bad(error.to_string()))?;
+        let json = serde_json::value::to_raw_value(&spec).map_err(|error| bad(error.to_string()))?;
+        if self.entries.contains_key(&spec.name) {
+            return Err(NotRegistered::Taken(spec.name));
+        }
+        let entry = Entry {
+            required: tool.required(),
+            agent_id: tool.agent_id(),
+            definition: Sha256::digest(json.get().as_bytes()).into(),
+            limit: tool.limit(),
+            json: json.into(),
+            validator,
+            bucket: Bucket::default(),
+            spec: spec.clone(),
+            tool,
+        };
+        self.entries.insert(spec.name, Arc::new(entry));
+        Ok(())
+    }
+
+    /// The whole catalogue, in the order of names.
+    pub fn list_specs(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.entries.values().map(|entry| &entry.spec)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Entry>> {
+        let name: ToolName = name.parse().ok()?;
+        self.entries.get(&name)
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.entries.values()
+    }
+}

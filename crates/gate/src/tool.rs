@@ -1,0 +1,39 @@
+//! The one trait behind everything that can be called: native tools, scripts, agents, external servers.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use covenant_model::tool::ToolSpec;
+
+use crate::arguments::Arguments;
+use crate::capability::Permit;
+use crate::context::Context;
+use crate::output::RawOutput;
+
+/// A tool at work.
+pub type Run<'a> = Pin<Box<dyn Future<Output = RawOutput> + Send + 'a>>;
+
+/// Something that can be called. Its failures are results ([`RawOutput`] with `isError`), not errors.
+pub trait Tool: Send + Sync + 'static {
+    /// What the catalogue says of it.
+    fn spec(&self) -> ToolSpec;
+
+    /// The capabilities a caller must hold, each checked and recorded on its own.
+    fn required(&self) -> Vec<String> {
+        vec![format!("tool.call.{}", self.spec().name)]
+    }
+
+    /// How audit rows name it.
+    fn agent_id(&self) -> String {
+        format!("tool:{}", self.spec().name)
+    }
+
+    /// The longest a call may take.
+    fn limit(&self) -> Duration {
+        Duration::from_mins(10)
+    }
+
+    /// Does it. Holding a [`Permit`] means: authenticated, admitted, granted, validated, recorded.
+    fn run<'a>(&'a self, permit: Permit, arguments: Arguments, context: &'a Context) -> Run<'a>;
+}
