@@ -1,0 +1,200 @@
+//! One small way to speak SQL to both databases: single statements, and transactions of several.
+//!
+//! Decides what is retried and how often. Which driver answers is known here and below, nowhere else.
+
+mod error;
+pub(crate) mod postgres;
+pub(crate) mod sqlite;
+mod value;
+
+use std::borrow::Cow;
+use std::pin::Pin;
+use std::time::Duration;
+
+pub(crate) use error::DbError;
+pub(crate) use value::{Record, Row, Value};
+
+/// SQL in the dialect both databases share. `$` stands for nothing but parameters in it.
+pub(crate) type Sql = Cow<'static, str>;
+
+/// What one attempt at a transaction comes to.
+pub(crate) type Work<'t, T> = Pin<Box<dyn Future<Output = Result<T, DbError>> + Send + 't>>;
+
+/// How often a transaction that lost against another one is tried in all.
+const ATTEMPTS: u32 = 14;
+
+/// An open database.
+pub(crate) enum Db {
+    /// A file of ours.
+    Sqlite(sqlite::Sqlite),
+    /// A server.
+    Postgres(postgres::Postgres),
+}
+
+/// An open transaction. Dropped without a commit, it never happened.
+pub(crate) enum Tx {
+    /// Holds the file's one writer.
+    Sqlite(sqlite::Transaction),
+    /// Holds a connection.
+    Postgres(postgres::Transaction),
+}
+
+/// What a transaction is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Ordinary work: as if no other transaction ran at the same time.
+    Work,
+    /// Adding rows that no other transaction reads or adds: a taken key is an error, never a reason to try again.
+    Append,
+    /// Changing tables: alone among all daemons, and sees what the one before it did.
+    Migration,
+}
+
+impl Db {
+    /// Rows of one statement that changes nothing.
+    pub(crate) async fn query(&self, sql: impl Into<Sql>, values: Vec<Value>) -> Result<Vec<Row>, DbError> {
+        let (sql, values) = (sql.into(), sound(values)?);
+        match self {
+            Self::Sqlite(sqlite) => sqlite.query(sql, values).await,
+            Self::Postgres(postgres) => postgres.query(sql, values).await,
+        }
+    }
+
+    /// Rows that one changing statement returns. Atomic by itself.
+    pub(crate) async fn change(&self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>, DbError> {
+        let values = sound(values)?;
+        match self {
+            Self::Sqlite(sqlite) => Ok(sqlite.change(sql.into(), values).await?.rows),
+            Self::Postgres(postgres) => postgres.query(sql.into(), values).await,
+        }
+    }
+
+    /// How many rows one changing statement changed. Atomic by itself.
+    pub(crate) async fn execute(&self, sql: impl Into<Sql>, values: Vec<Value>) -> Result<u64, DbError> {
+        let (sql, values) = (sql.into(), sound(values)?);
+        match self {
+            Self::Sqlite(sqlite) => Ok(sqlite.change(sql, values).await?.changed),
+            Self::Postgres(postgres) => postgres.execute(sql, values).await,
+        }
+    }
+
+    /// Opens a transaction that the caller commits.
+    pub(crate) async fn begin(&self, purpose: Purpose) -> Result<Tx, DbError> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.begin().await.map(Tx::Sqlite),
+            Self::Postgres(postgres) => postgres.begin(purpose).await.map(Tx::Postgres),
+        }
+    }
+
+    /// Runs the work in a transaction and commits it. The work may run more than once: each time but the last is
+    /// rolled back, because another transaction came between.
+    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T, DbError>
+    where
+        T: Send,
+        F: for<'t> Fn(&'t mut Tx) -> Work<'t, T> + Send + Sync,
+    {
+        for attempt in 1..ATTEMPTS {
+            match self.attempt(&work).await {
+                Err(error) if error.is_worth_retrying() => tokio::time::sleep(pause(attempt)).await,
+                settled => return settled,
+            }
+        }
+        self.attempt(&work).await
+    }
+
+    async fn attempt<T, F>(&self, work: &F) -> Result<T, DbError>
+    where
+        T: Send,
+        F: for<'t> Fn(&'t mut Tx) -> Work<'t, T> + Send + Sync,
+    {
+        let mut tx = self.begin(Purpose::Work).await?;
+        let done = work(&mut tx).await?;
+        tx.commit().await?;
+        Ok(done)
+    }
+
+    /// From now on what is committed is on disk, which a server sees to anyway.
+    pub(crate) async fn sync_commits(&self) -> Result<(), DbError> {
+        match self {
+            Self::Sqlite(sqlite) => {
+                sqlite.change("PRAGMA synchronous = FULL".into(), Vec::new()).await.map(drop)
+            }
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Whether there is a table of that name.
+    pub(crate) async fn has_table(&self, name: &str) -> Result<bool, DbError> {
+        let sql = match self {
+            Self::Sqlite(_) => sqlite::HAS_TABLE,
+            Self::Postgres(_) => postgres::HAS_TABLE,
+        };
+        Ok(!self.query(sql, vec![name.into()]).await?.is_empty())
+    }
+
+    /// Ends it: what was begun is finished, everything later is refused.
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.close().await,
+            Self::Postgres(postgres) => postgres.close().await,
+        }
+    }
+}
+
+impl Tx {
+    /// Rows of one statement.
+    pub(crate) async fn query(
+        &mut self,
+        sql: impl Into<Sql>,
+        values: Vec<Value>,
+    ) -> Result<Vec<Row>, DbError> {
+        let (sql, values) = (sql.into(), sound(values)?);
+        match self {
+            Self::Sqlite(tx) => Ok(tx.run(sql, values).await?.rows),
+            Self::Postgres(tx) => tx.query(sql, values).await,
+        }
+    }
+
+    /// How many rows one statement changed.
+    pub(crate) async fn execute(&mut self, sql: impl Into<Sql>, values: Vec<Value>) -> Result<u64, DbError> {
+        let (sql, values) = (sql.into(), sound(values)?);
+        match self {
+            Self::Sqlite(tx) => Ok(tx.run(sql, values).await?.changed),
+            Self::Postgres(tx) => tx.execute(sql, values).await,
+        }
+    }
+
+    /// Runs several statements without parameters, such as a migration.
+    pub(crate) async fn batch(&mut self, sql: &'static str) -> Result<(), DbError> {
+        match self {
+            Self::Sqlite(tx) => tx.batch(sql).await,
+            Self::Postgres(tx) => tx.batch(sql).await,
+        }
+    }
+
+    /// Makes it happen.
+    pub(crate) async fn commit(self) -> Result<(), DbError> {
+        match self {
+            Self::Sqlite(tx) => tx.commit().await,
+            Self::Postgres(tx) => tx.commit().await,
+        }
+    }
+}
+
+/// `PostgreSQL` has no text with NUL; to behave alike, neither has `SQLite`.
+fn sound(values: Vec<Value>) -> Result<Vec<Value>, DbError> {
+    if values.iter().any(|value| matches!(value, Value::Text(text) if text.contains('\0'))) {
+        return Err(DbError::Failed("a text with a NUL character cannot be kept".into()));
+    }
+    Ok(values)
+}
+
+/// A random pause that may grow with each attempt, so that those who collided do not collide again.
+fn pause(attempt: u32) -> Duration {
+    let most = 2_u64.saturating_pow(attempt).min(100);
+    let [random] = covenant_gate::random::bytes::<1>().unwrap_or([128]);
+    Duration::from_micros(most * 1000 * u64::from(random) / 255)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,21 @@
+//! What Covenant keeps, on `SQLite` or `PostgreSQL`: the same tables, the same SQL text, the same behaviour.
+//!
+//! [`Store::open`] turns a URL into a [`Store`], which implements the ports of the gate. Only `db` and the files
+//! below it know which database it is; everything else writes SQL that both understand, with `$1` for parameters.
+
+mod approvals;
+mod audit_chain;
+mod audit_index;
+mod db;
+mod file;
+mod grants;
+mod inspect;
+mod migrate;
+mod open;
+mod tokens;
+
+pub use audit_chain::AuditChain;
+pub use audit_index::{AuditFilter, IndexRow};
+pub use inspect::{Inspection, inspect};
+pub use migrate::newest as newest_schema;
+pub use open::{OpenError, Store};
