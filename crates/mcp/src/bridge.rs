@@ -1,0 +1,74 @@
+//! `covenant --mcp`: a client's standard streams on one side, the daemon on the other, lines passed between them.
+//!
+//! Close to a pump. It knows only which requests are unanswered, so that it can answer for a daemon that dies,
+//! hangs or cannot be reached, and what the client said when it opened, so that a new daemon hears it too.
+
+mod handshake;
+mod pump;
+mod scan;
+mod stdio;
+mod waiting;
+
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use pump::Pump;
+pub use stdio::{Input, Output, stdio};
+
+/// The limits of a bridge.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How long a request may stay unanswered; longer than the gate lets any call run.
+    pub deadline: Duration,
+    /// How long answers are waited for once the client has closed its side.
+    pub farewell: Duration,
+    /// After a failed connection, how long requests are refused without another try.
+    pub pause: Duration,
+    /// The most bytes of one line, either way; the daemon's own limit is lower.
+    pub line_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_mins(11),
+            farewell: Duration::from_secs(10),
+            pause: Duration::from_secs(1),
+            line_bytes: 64 * 1024 * 1024,
+        }
+    }
+}
+
+/// Why a bridge ended.
+#[derive(Debug)]
+pub enum ExitReason {
+    /// The client closed its side and has its answers.
+    InputClosed,
+    /// The client closed its side; some answers did not come in time.
+    Abandoned,
+    /// The client reads no more.
+    OutputClosed,
+    /// The client's side broke.
+    Failed(io::Error),
+}
+
+/// Passes lines between a client and the daemon until the client goes.
+///
+/// `connect` reaches the daemon, starting it if it must; its error is a sentence that says what to do.
+pub async fn run<R, W, C, F, S>(input: R, output: W, connect: C, options: Options) -> ExitReason
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+    C: FnMut() -> F,
+    F: Future<Output = Result<S, String>>,
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut pump = Pump::new(input, output, connect, options);
+    std::future::poll_fn(|cx| pump.poll(cx)).await
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+//! MCP for programs that call us: JSON-RPC over raw JSON, in both eras of the protocol, on any byte stream.
+//!
+//! [`server::Session`] knows the protocol and no transport; [`serve`] carries it over lines; [`bridge`] is the other
+//! end of that, between a client's standard streams and the daemon. Every decision is the gate's.
+
+pub mod bridge;
+pub mod connection;
+pub mod era;
+pub mod framing;
+pub mod message;
+pub mod outlet;
+pub mod params;
+pub mod reply;
+pub mod server;
+mod trace;
+
+pub use connection::{Ended, Options, serve};

@@ -1,0 +1,270 @@
+//! One client's conversation with the gate, whatever carries it: each message in, what becomes of it out.
+//!
+//! Every request is authenticated and counted before it is looked at. No method decides anything the gate decides.
+
+mod completion;
+mod flight;
+mod lifecycle;
+mod logging;
+mod prompts;
+mod report;
+mod resources;
+pub mod subscriptions;
+mod tools;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+use covenant_gate::context::{Level, Trace};
+use covenant_gate::{Admitted, CallError, Context, Credential, Gate, Redacted, Refusal};
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+
+use crate::era::{self, Era};
+use crate::message::{self, Id, Incoming, Malformed, Notification, Request};
+use crate::outlet::Outlet;
+use crate::params::Params;
+use crate::reply::{Answer, Body, Cache, RESOURCE_NOT_FOUND, RpcError};
+use crate::trace;
+use flight::Flights;
+use report::Report;
+use subscriptions::Listen;
+
+/// The most characters of a message or a detail of an error.
+const QUOTED: usize = 1000;
+
+/// What one client has told us, and what it has under way. Make one per connection, or per stateless request.
+pub struct Session {
+    gate: Arc<Gate>,
+    credential: Credential,
+    flights: Flights,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// The least level of log messages, in the legacy era.
+    level: Level,
+    /// The client, as it was when it began to listen for changes.
+    listener: Option<Admitted>,
+}
+
+/// What became of one message.
+pub enum Received {
+    /// It wanted no answer.
+    Nothing,
+    /// It is answered.
+    Answered(Answer),
+    /// It was no message: the bytes of the error that says so.
+    Refused(Malformed),
+    /// It is being worked on.
+    Running(Running),
+    /// The client listens: acknowledge, and send what changes.
+    Listening(Listen),
+    /// A legacy client is ready to hear of changes.
+    Ready,
+    /// The client took that request back.
+    TakenBack(Id),
+}
+
+/// A request that is being worked on. Dropping it takes the request back.
+pub struct Running(Pin<Box<dyn Future<Output = Answer> + Send>>);
+
+impl Future for Running {
+    type Output = Answer;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Answer> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+/// What the eras say differently about the results of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Resource,
+}
+
+impl Kind {
+    fn cache(self) -> Cache {
+        match self {
+            Self::Plain => Cache::Unsaid,
+            Self::Resource => resources::FRESH,
+        }
+    }
+
+    fn error(self, error: CallError, era: Era) -> RpcError {
+        let absent = matches!(error, CallError::Refused(Refusal::NotFound { .. }));
+        let mut error = RpcError::from(error);
+        if absent && self == Self::Resource && era == Era::Legacy {
+            error.code = RESOURCE_NOT_FOUND;
+        }
+        error
+    }
+}
+
+/// A request that was authenticated, counted and found to be in one era.
+struct Asked<'a> {
+    id: Id,
+    method: &'a str,
+    params: Params<'a>,
+    raw: Option<&'a serde_json::value::RawValue>,
+    era: Era,
+    admitted: Admitted,
+    progress: Option<Id>,
+    level: Option<Level>,
+    trace: Option<Trace>,
+}
+
+impl Asked<'_> {
+    fn own(self, text: impl Into<String>, cache: Cache) -> Received {
+        let body = Body::Own(text.into(), cache);
+        Received::Answered(Answer { id: self.id, era: self.era, body })
+    }
+}
+
+impl Session {
+    /// A conversation of whoever shows that credential.
+    pub fn new(gate: Arc<Gate>, credential: Credential) -> Arc<Self> {
+        let state = State { level: Level::Info, listener: None };
+        Arc::new(Self { gate, credential, flights: Flights::default(), state: Mutex::new(state) })
+    }
+
+    /// Takes one message. What the request says on its way goes to `outlet`.
+    pub fn receive(self: &Arc<Self>, bytes: &[u8], outlet: &Arc<dyn Outlet>) -> Received {
+        match message::read(bytes) {
+            Ok(Incoming::Request(request)) => self.request(&request, outlet),
+            Ok(Incoming::Notification(notification)) => self.notification(&notification),
+            Ok(Incoming::Response) => Received::Nothing,
+            Err(Malformed { id, error }) => Received::Refused(Malformed { id, error: self.redacted(error) }),
+        }
+    }
+
+    /// Takes every request under way back: the client is gone.
+    pub fn abandon(&self) {
+        self.flights.cancel_all();
+    }
+
+    fn request(self: &Arc<Self>, request: &Request<'_>, outlet: &Arc<dyn Outlet>) -> Received {
+        let mut era = Era::Legacy;
+        let received = self.ask(request, &mut era).and_then(|asked| self.dispatch(asked, outlet));
+        received.unwrap_or_else(|error| {
+            let body = Body::Error(self.redacted(error));
+            Received::Answered(Answer { id: request.id.clone(), era, body })
+        })
+    }
+
+    /// The steps every request takes before anyone asks what it wants.
+    fn ask<'r>(&self, request: &'r Request<'r>, era: &mut Era) -> Result<Asked<'r>, RpcError> {
+        let params = Params::read(request.params);
+        let tool = params.as_ref().ok().and_then(|params| params.name).and_then(message::text);
+        match tool.filter(|_| request.method == "tools/call") {
+            Some(tool) => trace::received_call(&self.gate.redactor(), &request.method, &request.id, &tool),
+            None => trace::received(&self.gate.redactor(), &request.method, &request.id),
+        }
+        let caller = self.gate.authenticate(&self.credential)?;
+        let admitted = self.gate.admit(&caller)?;
+        let params = params?;
+        let meta = params.meta()?;
+        *era = era::of(&request.method, &meta)?;
+        if self.flights.holds(&request.id) {
+            return Err(RpcError::invalid_request("a request with this `id` is still under way"));
+        }
+        let level = match era {
+            Era::Legacy => Some(self.state.lock().level),
+            Era::Modern => meta.level()?,
+        };
+        Ok(Asked {
+            id: request.id.clone(),
+            method: &request.method,
+            raw: request.params,
+            era: *era,
+            admitted,
+            progress: meta.progress_token()?,
+            level,
+            trace: meta.trace(),
+            params,
+        })
+    }
+
+    fn dispatch(self: &Arc<Self>, asked: Asked<'_>, outlet: &Arc<dyn Outlet>) -> Result<Received, RpcError> {
+        let offers = self.gate.offers();
+        match (asked.method, asked.era) {
+            ("tools/call", _) => self.call_tool(asked, outlet),
+            ("tools/list", _) => self.list_tools(asked),
+            ("initialize", _) => self.initialize(asked),
+            ("ping", Era::Legacy) => Ok(asked.own("{}", Cache::Unsaid)),
+            ("server/discover", Era::Modern) => Ok(self.discover(asked)),
+            ("logging/setLevel", Era::Legacy) => self.set_level(asked),
+            ("subscriptions/listen", Era::Modern) => self.listen(asked),
+            ("resources/list", _) if offers.resources => self.list_resources(asked),
+            ("resources/templates/list", _) if offers.resources => self.list_templates(asked),
+            ("resources/read", _) if offers.resources => self.read_resource(asked, outlet),
+            ("prompts/list", _) if offers.prompts => self.list_prompts(asked),
+            ("prompts/get", _) if offers.prompts => self.get_prompt(asked, outlet),
+            ("completion/complete", _) if offers.completions => self.complete(asked, outlet),
+            (method, _) => Err(RpcError::method_not_found(method)),
+        }
+    }
+
+    fn notification(&self, notification: &Notification<'_>) -> Received {
+        match notification.method.as_ref() {
+            "notifications/initialized" => self.ready(),
+            "notifications/cancelled" => {
+                let raw = Params::read(notification.params).ok().and_then(|params| params.request_id);
+                raw.and_then(|raw| Id::of(raw.get())).map_or(Received::Nothing, |id| {
+                    self.flights.cancel(&id);
+                    Received::TakenBack(id)
+                })
+            }
+            _ => Received::Nothing,
+        }
+    }
+
+    /// Starts work that may take a while, with its place in the table of what can be cancelled.
+    fn start<W>(
+        self: &Arc<Self>,
+        asked: Asked<'_>,
+        outlet: &Arc<dyn Outlet>,
+        kind: Kind,
+        work: impl FnOnce(Arc<Gate>, Admitted, Context) -> W,
+    ) -> Received
+    where
+        W: Future<Output = Result<Redacted, CallError>> + Send + 'static,
+    {
+        let flight = self.flights.begin(self, &asked.id);
+        let report = Report::of(asked.progress, asked.level, outlet);
+        let mut context = Context::new(flight.token().clone()).traced(asked.trace);
+        if let Some(report) = &report {
+            context = context.heard_by(report.clone());
+        }
+        let work = work(self.gate.clone(), asked.admitted, context);
+        let (id, era) = (asked.id, asked.era);
+        Received::Running(Running(Box::pin(async move {
+            let result = work.await;
+            if let Some(report) = report {
+                report.close();
+            }
+            let body = match (flight.end(), result) {
+                (flight::End::TakenBack, _) => Body::Silent,
+                (flight::End::Wanted, Ok(result)) => Body::Result(result, kind.cache()),
+                (flight::End::Wanted, Err(error)) => Body::Error(kind.error(error, era)),
+            };
+            Answer { id, era, body }
+        })))
+    }
+
+    /// Errors of our own may quote what the client sent; secrets are not repeated, not even to who sent them. What is
+    /// quoted is cut only afterwards: half a secret matches nothing.
+    fn redacted(&self, mut error: RpcError) -> RpcError {
+        let redactor = self.gate.redactor();
+        error.message = redactor.shown(&error.message, QUOTED);
+        for text in error.data.iter_mut().filter_map(Value::as_object_mut).flat_map(Map::values_mut) {
+            redactor.redact_value(text);
+            if let Value::String(text) = text {
+                *text = redactor.shown(text, QUOTED);
+            }
+        }
+        error
+    }
+}

@@ -1,0 +1,22 @@
+//! The server driven as a client drives it: lines over a stream, a real gate behind it.
+
+#[cfg(test)]
+mod calls;
+#[cfg(test)]
+mod changes;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod legacy;
+#[cfg(test)]
+mod modern;
+#[cfg(test)]
+mod providers;
+#[cfg(test)]
+mod through_the_bridge;
+#[cfg(test)]
+mod tools;
+#[cfg(test)]
+mod traces;
+#[cfg(test)]
+mod world;
