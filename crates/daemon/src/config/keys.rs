@@ -1,0 +1,107 @@
+//! Which keys there are, so that a misspelt one is noticed, and which of them only later versions use.
+
+use std::path::Path;
+
+use toml_edit::{Item, Table};
+
+use super::{Invalid, place};
+
+/// A section of the file.
+struct Section {
+    name: &'static str,
+    used: &'static [&'static str],
+    later: &'static [&'static str],
+}
+
+/// The sections this version reads.
+const SECTIONS: &[Section] = &[
+    Section { name: "http", used: super::http::KEYS, later: super::http::LATER },
+    Section { name: "operator", used: super::operator::KEYS, later: &[] },
+    Section { name: "cluster", used: super::cluster::KEYS, later: &[] },
+    Section { name: "database", used: super::database::KEYS, later: &[] },
+    Section { name: "logging", used: super::logging::KEYS, later: &[] },
+    Section { name: "rate_limit", used: super::rate_limit::KEYS, later: &[] },
+    Section { name: "audit", used: super::audit::KEYS, later: &[] },
+    Section { name: "secrets", used: super::secrets::KEYS, later: &[] },
+    Section { name: "limits", used: super::limits::KEYS, later: &[] },
+    Section { name: "approvals", used: super::approvals::KEYS, later: super::approvals::LATER },
+];
+
+/// Sections that are part of the documented surface and that this version does not read.
+const LATER: &[&str] = &[
+    "agents",
+    "calendars",
+    "chat",
+    "github",
+    "mcp",
+    "oidc",
+    "plugins",
+    "sandbox",
+    "scripts",
+    "vault",
+    "web",
+    "workspace",
+];
+
+/// Settings that promise a protection this version does not give: refused, not ignored.
+pub(super) fn promises(root: &Table) -> Result<(), Invalid> {
+    let set = |section: &str, key: &str| root.get(section).and_then(|section| section.get(key));
+    for key in ["tls_cert", "tls_key"] {
+        if set("http", key).and_then(Item::as_str).is_some_and(|file| !file.is_empty()) {
+            let key = if key == "tls_cert" { "http.tls_cert" } else { "http.tls_key" };
+            let reason =
+                "asks for TLS, which this version does not speak; put a proxy in front, or remove the line";
+            return Err(Invalid::new(key, reason));
+        }
+    }
+    if set("sandbox", "required").and_then(Item::as_bool) == Some(true) {
+        let reason = "asks for a sandbox, which this version does not have; remove the line";
+        return Err(Invalid::new("sandbox.required", reason));
+    }
+    Ok(())
+}
+
+/// One sentence for each table of `secrets.toml` that has no effect.
+pub(crate) fn unread_tables(path: &Path, root: &Table) -> Vec<String> {
+    let unread = root.iter().filter(|(name, _)| *name != "secrets");
+    let remark = |(name, _): (&str, &Item)| {
+        let rest =
+            if LATER.contains(&name) { "is not used by this version" } else { "is not a known section" };
+        format!("{}: [{}] {rest}", path.display(), shown(name))
+    };
+    unread.map(remark).collect()
+}
+
+/// One sentence for each key that has no effect.
+pub(super) fn warnings(path: &Path, text: &str, root: &Table) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut say = |key: String, table: &Table, name: &str, rest: &str| {
+        let span = table.key(name).and_then(toml_edit::Key::span);
+        let (line, _) = place::of(text, span.map_or(0, |span| span.start));
+        warnings.push(format!("{}, line {line}: {key} {rest}", path.display()));
+    };
+    for (name, item) in root {
+        let Some(section) = SECTIONS.iter().find(|section| section.name == name) else {
+            let rest =
+                if LATER.contains(&name) { "is not used by this version" } else { "is not a known section" };
+            say(format!("[{}]", shown(name)), root, name, rest);
+            continue;
+        };
+        let Item::Table(table) = item else { continue };
+        for (key, _) in table {
+            let full = format!("`{name}.{}`", shown(key));
+            if section.later.contains(&key) {
+                say(full, table, key, "is not used by this version");
+            } else if !section.used.contains(&key) {
+                let known = section.used.join(", ");
+                say(full, table, key, &format!("is not a known key; [{name}] has {known}"));
+            }
+        }
+    }
+    warnings
+}
+
+/// A key as it may stand in a message: short, and without characters that steer a terminal.
+fn shown(key: &str) -> String {
+    key.chars().take(64).flat_map(char::escape_debug).collect()
+}

@@ -1,0 +1,39 @@
+//! Where in a file something stands, as editors count: lines and columns from one.
+
+use std::path::Path;
+
+/// The line and column of that byte of the text.
+pub(super) fn of(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    (line, before.get(line_start..).unwrap_or_default().chars().count() + 1)
+}
+
+/// The file, and where in it the value of that dotted key stands.
+pub(super) fn origin(path: &Path, text: &str, document: &toml_edit::Document<&str>, key: &str) -> String {
+    let item = key.split('.').try_fold(document.as_item(), |item, part| item.get(part));
+    match item.and_then(toml_edit::Item::span) {
+        Some(span) => {
+            let (line, column) = of(text, span.start);
+            format!("{}, line {line}, column {column}", path.display())
+        }
+        None => path.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of;
+
+    #[test]
+    fn places_are_counted_in_characters_from_one() {
+        let text = "a\nbä = 1\n";
+        assert_eq!(of(text, 0), (1, 1));
+        assert_eq!(of(text, 2), (2, 1));
+        assert_eq!(of(text, text.find('=').unwrap()), (2, 4));
+        assert_eq!(of(text, text.len()), (3, 1));
+        assert_eq!(of(text, 4), (3, 1), "inside a character: the end of the text");
+        assert_eq!(of(text, 1000), (3, 1));
+    }
+}

@@ -1,0 +1,146 @@
+//! What a running daemon holds, and what of it can change: its configuration, its secrets, whether it is stopping.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use covenant_gate::{Clock, Gate};
+use covenant_model::api::{Ready, Status};
+use covenant_model::time::Timestamp;
+use covenant_store::Store;
+use parking_lot::RwLock;
+
+use crate::anchor::Anchor;
+use crate::config::{Config, Overrides};
+use crate::home::Home;
+use crate::logging::Logs;
+use crate::secrets::Secrets;
+use crate::shutdown::Stop;
+
+/// The value of an environment variable, asked for by name.
+pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// What every request may ask for.
+pub(crate) struct Daemon {
+    pub(crate) home: Home,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) logs: Logs,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) started_at: Timestamp,
+    pub(crate) socket: PathBuf,
+    pub(crate) listen: Vec<SocketAddr>,
+    pub(crate) overrides: Overrides,
+    pub(crate) environment: Environment,
+    pub(crate) stop: Stop,
+    /// The home's public key in hexadecimal: what its rows are told from those of other daemons by.
+    pub(crate) chain: String,
+    /// Held by whoever changes configuration or secrets, so that two changes do not mix.
+    pub(crate) changing: tokio::sync::Mutex<()>,
+    /// Where checkpoints are posted.
+    pub(crate) anchor: Anchor,
+    settings: RwLock<Settings>,
+}
+
+struct Settings {
+    config: Arc<Config>,
+    secrets: Arc<Secrets>,
+}
+
+/// The parts of a daemon that do not change.
+pub(crate) struct Parts {
+    pub(crate) home: Home,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) logs: Logs,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) started_at: Timestamp,
+    pub(crate) socket: PathBuf,
+    pub(crate) listen: Vec<SocketAddr>,
+    pub(crate) overrides: Overrides,
+    pub(crate) environment: Environment,
+    pub(crate) stop: Stop,
+    pub(crate) chain: String,
+}
+
+impl Daemon {
+    pub(crate) fn new(parts: Parts, config: Config, secrets: Secrets) -> Arc<Self> {
+        let Parts {
+            home,
+            gate,
+            store,
+            logs,
+            clock,
+            started_at,
+            socket,
+            listen,
+            overrides,
+            environment,
+            stop,
+            chain,
+        } = parts;
+        let anchor = Anchor::new(config.audit.anchor_url.address());
+        let settings = RwLock::new(Settings { config: Arc::new(config), secrets: Arc::new(secrets) });
+        let changing = tokio::sync::Mutex::new(());
+        Arc::new(Self {
+            home,
+            gate,
+            store,
+            logs,
+            clock,
+            started_at,
+            socket,
+            listen,
+            overrides,
+            environment,
+            stop,
+            chain,
+            changing,
+            anchor,
+            settings,
+        })
+    }
+
+    /// The configuration in effect.
+    pub(crate) fn config(&self) -> Arc<Config> {
+        Arc::clone(&self.settings.read().config)
+    }
+
+    /// The secrets in effect.
+    pub(crate) fn secrets(&self) -> Arc<Secrets> {
+        Arc::clone(&self.settings.read().secrets)
+    }
+
+    /// What it runs with, given whether it is ready.
+    pub(crate) fn status(&self, Ready { ready, reasons }: Ready) -> Status {
+        Status {
+            version: covenant_model::VERSION.to_owned(),
+            schema: self.store.schema_version(),
+            pid: std::process::id(),
+            started_at: self.started_at,
+            home: self.home.root().display().to_string(),
+            socket: self.socket.display().to_string(),
+            listen: self.listen.iter().map(ToString::to_string).collect(),
+            database: self.store.place(),
+            tools: self.gate.tool_count(),
+            ready,
+            reasons,
+        }
+    }
+
+    /// Takes another configuration and other secrets into effect, secrets first: what is new must not be shown.
+    pub(crate) fn take(&self, config: Config, secrets: Secrets) {
+        self.take_secrets(secrets);
+        self.logs.set(config.logging);
+        self.gate.set_config(config.gate());
+        self.anchor.aim(config.audit.anchor_url.address());
+        self.settings.write().config = Arc::new(config);
+    }
+
+    /// Hides other secrets from now on, everywhere.
+    pub(crate) fn take_secrets(&self, secrets: Secrets) {
+        self.gate.set_redactor(secrets.redactor());
+        self.logs.set_redactor(self.gate.redactor());
+        self.settings.write().secrets = Arc::new(secrets);
+    }
+}

@@ -1,0 +1,8 @@
+//! The REST API, one file per resource. Nothing is decided here that the gate decides.
+
+pub(crate) mod audit;
+pub(crate) mod capabilities;
+pub(crate) mod clients;
+pub(crate) mod secrets;
+pub(crate) mod status;
+pub(crate) mod tools;

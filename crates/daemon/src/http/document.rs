@@ -1,0 +1,138 @@
+//! What a request brings: a bounded body within a bounded time, JSON that means one thing, a path, a query.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use bytes::Bytes;
+use covenant_model::json;
+use http::StatusCode;
+use http::header::{CONNECTION, HeaderValue};
+use http::request::Parts;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+
+use super::reply::Failure;
+use crate::daemon::Daemon;
+
+/// How long a body may take to arrive.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A JSON body.
+pub(crate) struct Document<T>(pub(crate) T);
+
+/// The variable segment of a path.
+pub(crate) struct Segment(pub(crate) String);
+
+/// The query of a request.
+pub(crate) struct Asked<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<Daemon>> for Document<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Failure> {
+        let bytes = read(request.into_body(), daemon.config().limits.request_bytes, PATIENCE).await?;
+        parse(&bytes).map(Self)
+    }
+}
+
+impl FromRequestParts<Arc<Daemon>> for Segment {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, daemon: &Arc<Daemon>) -> Result<Self, Failure> {
+        match Path::<String>::from_request_parts(parts, daemon).await {
+            Ok(Path(name)) => Ok(Self(name)),
+            Err(rejection) => Err(Failure::malformed(rejection.body_text())),
+        }
+    }
+}
+
+impl<T: DeserializeOwned> FromRequestParts<Arc<Daemon>> for Asked<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, daemon: &Arc<Daemon>) -> Result<Self, Failure> {
+        match Query::<T>::from_request_parts(parts, daemon).await {
+            Ok(Query(asked)) => Ok(Self(asked)),
+            Err(rejection) => Err(Failure::malformed(rejection.body_text())),
+        }
+    }
+}
+
+async fn read(body: Body, limit: usize, patience: Duration) -> Result<Bytes, Failure> {
+    let Ok(collected) = tokio::time::timeout(patience, Limited::new(body, limit).collect()).await else {
+        let message = format!("the request did not arrive whole within {} s", patience.as_secs());
+        return Err(closing(Failure::new(StatusCode::REQUEST_TIMEOUT, "too_slow", message, "send it again")));
+    };
+    match collected {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let message = format!("the request has more than {limit} bytes");
+            let action = "send less, or raise [limits] request_bytes";
+            Err(closing(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message, action)))
+        }
+        Err(error) => Err(Failure::malformed(format!("the request could not be read: {error}"))),
+    }
+}
+
+/// What was not read cannot be skipped: the connection ends with the answer.
+fn closing(failure: Failure) -> Failure {
+    failure.with(CONNECTION, HeaderValue::from_static("close"))
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    let bytes = if bytes.trim_ascii().is_empty() { b"{}" } else { bytes };
+    json::check(bytes).map_err(|refused| Failure::malformed(format!("the JSON is refused: {refused}")))?;
+    // A derived struct would also be read from a list of its members.
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        return Err(Failure::invalid("the JSON does not fit: an object is expected"));
+    }
+    serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+        serde_json::error::Category::Data => Failure::invalid(format!("the JSON does not fit: {error}")),
+        _ => Failure::malformed(format!("the body is not JSON: {error}")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse as _;
+    use covenant_model::api::NewClient;
+
+    use super::*;
+
+    fn status(failure: Failure) -> StatusCode {
+        failure.into_response().status()
+    }
+
+    #[test]
+    fn malformed_json_is_400_and_json_of_another_shape_is_422() {
+        let deep = "[".repeat(10_000);
+        for text in ["{", "{\"name\":\"a\",}", "nul", r#"{"name":"a","name":"b"}"#, deep.as_str()] {
+            assert_eq!(
+                status(parse::<NewClient>(text.as_bytes()).unwrap_err()),
+                StatusCode::BAD_REQUEST,
+                "{text:.20}"
+            );
+        }
+        for text in ["", "{}", r#"["a"]"#, r#"{"name":1}"#, r#"{"name":"a","nmae":"b"}"#, "[]"] {
+            assert_eq!(
+                status(parse::<NewClient>(text.as_bytes()).unwrap_err()),
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "{text}"
+            );
+        }
+        assert_eq!(parse::<NewClient>(br#"{"name":"a"}"#).unwrap().name, "a");
+    }
+
+    #[tokio::test]
+    async fn a_body_over_the_limit_or_the_time_is_refused() {
+        let long = read(Body::from(vec![b'x'; 11]), 10, PATIENCE).await.unwrap_err();
+        assert_eq!(status(long), StatusCode::PAYLOAD_TOO_LARGE);
+        assert_eq!(read(Body::from(vec![b'x'; 10]), 10, PATIENCE).await.unwrap().len(), 10);
+        let silent = Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>());
+        assert_eq!(
+            status(read(silent, 10, Duration::from_millis(1)).await.unwrap_err()),
+            StatusCode::REQUEST_TIMEOUT
+        );
+    }
+}

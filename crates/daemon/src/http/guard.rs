@@ -1,0 +1,198 @@
+//! What is checked before any route is looked at: to whom the request speaks, where it comes from, and that it says so
+//! once. A page in a browser can make requests to localhost; it cannot choose their Host and Origin.
+
+use std::net::IpAddr;
+
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN};
+use http::request::Parts;
+use http::{HeaderName, StatusCode, Version};
+
+use super::reply::Failure;
+use super::serve::Via;
+use crate::config::http::Http;
+
+/// Headers of which two would mean two things.
+const SINGLE: [HeaderName; 4] = [HOST, AUTHORIZATION, CONTENT_LENGTH, ORIGIN];
+
+/// Whether the request may go on.
+pub(crate) fn check(parts: &Parts, via: &Via, config: &Http) -> Result<(), Failure> {
+    for name in SINGLE {
+        if parts.headers.get_all(&name).iter().nth(1).is_some() {
+            return Err(Failure::malformed(format!("the header `{name}` stands twice")));
+        }
+    }
+    match via {
+        // No browser reaches the socket. Whoever forwards one to it would hand every page the operator's rights.
+        Via::Socket(_) if parts.headers.contains_key(ORIGIN) => {
+            Err(foreign("a request from a web page came by the socket"))
+        }
+        Via::Socket(_) => Ok(()),
+        Via::Tcp { port } => {
+            check_host(parts, *port, config)?;
+            check_origin(parts, *port, config)
+        }
+    }
+}
+
+fn check_host(parts: &Parts, port: u16, config: &Http) -> Result<(), Failure> {
+    let header = parts.headers.get(HOST).map(|value| value.to_str().unwrap_or_default());
+    let hosts = [parts.uri.authority().map(http::uri::Authority::as_str), header];
+    let mut named = hosts.into_iter().flatten().peekable();
+    if named.peek().is_none() && parts.version != Version::HTTP_10 {
+        return Err(foreign("the request names no host"));
+    }
+    match named.find(|host| !is_ours(host, port, config)) {
+        Some(_) => Err(foreign("this daemon does not answer to that host name")),
+        None => Ok(()),
+    }
+}
+
+fn check_origin(parts: &Parts, port: u16, config: &Http) -> Result<(), Failure> {
+    let Some(value) = parts.headers.get(ORIGIN) else { return Ok(()) };
+    let origin = value.to_str().unwrap_or_default();
+    let public = config.public_origin().is_some_and(|(scheme, host)| origin == format!("{scheme}://{host}"));
+    let local = origin.strip_prefix("http://").is_some_and(|host| {
+        let (name, given) = split(host);
+        is_local(name) && given.unwrap_or(80) == port
+    });
+    if public || local { Ok(()) } else { Err(foreign("the request comes from another web page")) }
+}
+
+fn is_ours(host: &str, port: u16, config: &Http) -> bool {
+    let (name, given) = split(host);
+    let right_port = given.is_none_or(|given| given == port);
+    let listed = |known: &str| known.eq_ignore_ascii_case(host) || known.eq_ignore_ascii_case(name);
+    (is_local(name) && right_port)
+        || config.public_origin().is_some_and(|(_, public)| listed(public))
+        || config.allowed_hosts.iter().any(|allowed| listed(allowed))
+}
+
+fn is_local(name: &str) -> bool {
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    name.eq_ignore_ascii_case("localhost")
+        || bare
+            .unwrap_or(name)
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback() && (bare.is_some() == address.is_ipv6()))
+}
+
+/// A host and the port behind it.
+fn split(host: &str) -> (&str, Option<u16>) {
+    let colon = host.rfind(':').filter(|colon| host.rfind(']').is_none_or(|bracket| bracket < *colon));
+    match colon.and_then(|colon| Some((host.get(..colon)?, host.get(colon + 1..)?))) {
+        Some((name, port)) => match port.parse() {
+            Ok(port) => (name, Some(port)),
+            Err(_) => (host, None),
+        },
+        None => (host, None),
+    }
+}
+
+fn foreign(message: &str) -> Failure {
+    let action =
+        "use http://localhost and the port of `covenant status`, or name the host in [http] allowed_hosts";
+    Failure::new(StatusCode::FORBIDDEN, "foreign", message, action)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn outcome(via: &Via, headers: &[(&str, &str)], uri: &str) -> bool {
+        let request = headers
+            .iter()
+            .fold(Request::builder().uri(uri), |request, (name, value)| request.header(*name, *value));
+        let config = Http {
+            public_url: "https://covenant.example.org".to_owned(),
+            allowed_hosts: vec!["inside.example.org".to_owned()],
+            ..Http::default()
+        };
+        check(&request.body(()).unwrap().into_parts().0, via, &config).is_ok()
+    }
+
+    fn host(host: &str) -> bool {
+        outcome(&Via::Tcp { port: 8421 }, &[("host", host)], "/")
+    }
+
+    #[test]
+    fn only_our_own_names_are_answered_to() {
+        for ours in [
+            "localhost",
+            "LocalHost:8421",
+            "127.0.0.1",
+            "127.0.0.1:8421",
+            "[::1]",
+            "[::1]:8421",
+            "covenant.example.org",
+            "inside.example.org",
+            "inside.example.org:443",
+        ] {
+            assert!(host(ours), "{ours}");
+        }
+        for other in [
+            "",
+            "evil.example.org",
+            "localhost:80",
+            "localhost.evil.example.org",
+            "127.0.0.1.evil.example.org",
+            "::1",
+            "[::1",
+            "localhost:8421:8421",
+            "0.0.0.0:8421",
+            "localhost:",
+            "192.168.0.1",
+            "evil@localhost",
+        ] {
+            assert!(!host(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_request_without_a_host_is_refused() {
+        assert!(!outcome(&Via::Tcp { port: 8421 }, &[], "/"));
+        assert!(!outcome(&Via::Tcp { port: 8421 }, &[("host", "localhost")], "http://evil.example.org/"));
+        assert!(outcome(&Via::Tcp { port: 8421 }, &[("host", "localhost")], "http://localhost:8421/"));
+    }
+
+    #[test]
+    fn only_our_own_pages_may_ask() {
+        let origin = |origin: &str| {
+            outcome(&Via::Tcp { port: 8421 }, &[("host", "localhost"), ("origin", origin)], "/")
+        };
+        for ours in [
+            "http://localhost:8421",
+            "http://127.0.0.1:8421",
+            "http://[::1]:8421",
+            "https://covenant.example.org",
+        ] {
+            assert!(origin(ours), "{ours}");
+        }
+        for other in [
+            "null",
+            "",
+            "http://localhost",
+            "https://localhost:8421",
+            "http://localhost:3000",
+            "http://evil.example.org",
+            "file://",
+        ] {
+            assert!(!origin(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_header_that_stands_twice_is_refused_everywhere() {
+        let socket = Via::socket(0, None);
+        assert!(!outcome(&socket, &[("authorization", "Bearer a"), ("authorization", "Bearer b")], "/"));
+        assert!(!outcome(&Via::Tcp { port: 8421 }, &[("host", "localhost"), ("host", "localhost")], "/"));
+    }
+
+    #[test]
+    fn the_socket_needs_no_host_and_takes_no_web_page() {
+        let socket = Via::socket(0, None);
+        assert!(outcome(&socket, &[], "/") && outcome(&socket, &[("host", "anything")], "/"));
+        assert!(!outcome(&socket, &[("origin", "http://localhost:8421")], "/"));
+    }
+}

@@ -1,0 +1,30 @@
+//! The daemon: assembles the parts, listens, serves the API, and stops. Read `start.rs` first.
+
+mod anchor;
+pub mod atomic;
+pub mod config;
+mod daemon;
+mod first;
+mod follower;
+pub mod home;
+mod http;
+pub mod identity;
+mod listen;
+pub mod lock;
+pub mod logging;
+mod outbound;
+mod peer;
+mod reload;
+mod running;
+pub mod secrets;
+mod shutdown;
+mod start;
+mod tls;
+pub mod trust;
+
+pub use covenant_store::{Inspection, inspect, newest_schema};
+pub use daemon::Environment;
+pub use home::Home;
+pub use listen::ListenError;
+pub use running::{Running, runtime};
+pub use start::{Options, StartError, start};

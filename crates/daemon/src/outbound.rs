@@ -1,0 +1,206 @@
+//! How the daemon reaches other servers over HTTP: which addresses may be given to it, and the client that goes there.
+//!
+//! Later parts that call out take their client from here, so that redirects, proxies and trusted roots are decided once.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use reqwest::redirect::Policy;
+use reqwest::{Client, Url};
+
+use crate::tls;
+
+/// What stands where something is not shown.
+const HIDDEN: &str = "[REDACTED]";
+
+/// An address the daemon may send to: encrypted, or on this machine.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Address(Url);
+
+/// Why something is no such address: the end of a sentence that begins with the key it stands at. It never quotes the
+/// address, which may hold credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BadAddress {
+    #[error("is not a URL: write one with scheme and host, such as \"https://HOST/PATH\"")]
+    NotAUrl,
+    #[error("has a scheme that is not sent to: write a URL that begins with https://")]
+    Scheme,
+    #[error(
+        "is http:// to another machine, and whoever is on the way could read and change what is sent: write https://, \
+         or send to this machine, such as \"http://127.0.0.1:PORT/PATH\""
+    )]
+    Plain,
+}
+
+impl Address {
+    /// Reads one.
+    pub(crate) fn parse(text: &str) -> Result<Self, BadAddress> {
+        let url = Url::parse(text).map_err(|_| BadAddress::NotAUrl)?;
+        match url.scheme() {
+            "https" => {}
+            "http" if is_here(&url) => {}
+            "http" => return Err(BadAddress::Plain),
+            _ => return Err(BadAddress::Scheme),
+        }
+        Ok(Self(url))
+    }
+
+    /// Where a request goes.
+    pub(crate) fn url(&self) -> Url {
+        self.0.clone()
+    }
+
+    /// Scheme, host and port: what a log line may say.
+    pub(crate) fn origin(&self) -> String {
+        self.0.origin().ascii_serialization()
+    }
+
+    /// The whole of it, user and query hidden.
+    pub(crate) fn shown(&self) -> String {
+        let user = match (self.0.username(), self.0.password()) {
+            ("", None) => String::new(),
+            _ => format!("{HIDDEN}@"),
+        };
+        let host = self.0.host_str().unwrap_or_default();
+        let port = self.0.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let query = self.0.query().map(|_| format!("?{HIDDEN}")).unwrap_or_default();
+        format!("{}://{user}{host}{port}{}{query}", self.0.scheme(), self.0.path())
+    }
+
+    /// What in it may be a credential, with a name that says where it stands: the password, or a user without one, and
+    /// the parameters of the query.
+    pub(crate) fn credentials(&self) -> Vec<(String, String)> {
+        let user = Some(self.0.username()).filter(|user| !user.is_empty());
+        let password = self.0.password().or(user).map(|value| ("password".to_owned(), value.to_owned()));
+        let pairs = self.0.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned()));
+        password.into_iter().chain(pairs).collect()
+    }
+
+    /// A client for this address. It follows no redirects, and asks the system which certificates to trust and which
+    /// proxy to use; what goes to this machine goes there directly. This reads files: not for a thread that must not
+    /// wait.
+    #[expect(clippy::disallowed_methods, reason = "the home of HTTP clients")]
+    pub(crate) fn client(&self) -> reqwest::Result<Client> {
+        tls::provide();
+        let mut client = Client::builder()
+            .user_agent(concat!("covenant/", env!("CARGO_PKG_VERSION")))
+            .redirect(Policy::none())
+            .referer(false)
+            // Requests are rare: a connection kept for the next one would be found dead then.
+            .pool_max_idle_per_host(0);
+        client = if is_here(&self.0) {
+            // A name server must not be able to say that we are elsewhere.
+            let here = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+            client.no_proxy().resolve_to_addrs("localhost", &here.map(|ip| SocketAddr::new(ip, 0)))
+        } else {
+            client.https_only(true)
+        };
+        if self.0.scheme() == "http" {
+            // It never speaks TLS, and must work on a system without certificates.
+            client = client.tls_certs_only([]);
+        }
+        client.build()
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({})", self.shown())
+    }
+}
+
+/// Whether it is on this machine, without asking anyone.
+fn is_here(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let number = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || number.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// An error of the client in one line, with its causes and without the address.
+pub(crate) fn told(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut told = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(next) = cause {
+        let text = next.to_string();
+        if !told.ends_with(&text) {
+            told = format!("{told}: {text}");
+        }
+        cause = next.source();
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_encrypted_addresses_and_this_machine_are_sent_to() {
+        for good in [
+            "https://anchor.example.org/covenant",
+            "https://10.0.0.1",
+            "http://localhost:8080/x",
+            "HTTP://LOCALHOST/",
+            "http://127.0.0.1:1/",
+            "http://127.9.9.9/",
+            "http://[::1]:9/x?y",
+        ] {
+            assert!(Address::parse(good).is_ok(), "{good}");
+        }
+        for (bad, why) in [
+            ("http://anchor.example.org/", BadAddress::Plain),
+            ("http://10.0.0.1/", BadAddress::Plain),
+            ("http://0.0.0.0/", BadAddress::Plain),
+            ("http://[::ffff:10.0.0.1]/", BadAddress::Plain),
+            ("http://localhost.example.org/", BadAddress::Plain),
+            ("http://localhost@example.org/", BadAddress::Plain),
+            ("http://127.0.0.1.example.org/", BadAddress::Plain),
+            ("ftp://x/", BadAddress::Scheme),
+            ("file:///etc/passwd", BadAddress::Scheme),
+            ("anchor.example.org", BadAddress::NotAUrl),
+            ("https://", BadAddress::NotAUrl),
+            ("", BadAddress::NotAUrl),
+        ] {
+            assert_eq!(Address::parse(bad), Err(why), "{bad}");
+        }
+    }
+
+    #[test]
+    fn users_and_queries_are_never_shown() {
+        for (text, shown) in [
+            ("https://a.example/p", "https://a.example/p"),
+            ("https://ada:hunter2hunter2@a.example:444/p", "https://[REDACTED]@a.example:444/p"),
+            ("https://hunter2hunter2@a.example/p", "https://[REDACTED]@a.example/p"),
+            ("https://a.example/p?key=hunter2hunter2#hunter2", "https://a.example/p?[REDACTED]"),
+            ("http:\\\\u:hunter2@[::1]\\p", "http://[REDACTED]@[::1]/p"),
+        ] {
+            let address = Address::parse(text).unwrap();
+            assert_eq!(address.shown(), shown);
+            assert!(!format!("{address:?} {}", address.origin()).contains("hunter2"));
+            assert_eq!(Address::parse(&address.shown()).unwrap().shown(), shown, "what is shown reads back");
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_credential_is_found_where_it_stands() {
+        let found = |text: &str| Address::parse(text).unwrap().credentials();
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(found("https://a.example/"), []);
+        assert_eq!(found("https://ada:one@a.example/"), [pair("password", "one")]);
+        assert_eq!(found("https://one@a.example/?key=t%77o"), [pair("password", "one"), pair("key", "two")]);
+    }
+
+    #[test]
+    fn there_is_a_client_for_this_machine_even_without_certificates() {
+        assert!(Address::parse("http://localhost:1/").unwrap().client().is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_told_without_the_address() {
+        let address = Address::parse("http://ada:hunter2@127.0.0.1:1/path?hunter2").unwrap();
+        let error = address.client().unwrap().get(address.url()).send().await.unwrap_err();
+        let told = told(error);
+        assert!(told.contains("refused") && !told.contains("hunter2") && !told.contains("path"), "{told}");
+    }
+}

@@ -1,0 +1,90 @@
+//! Reading configuration and secrets again: what can take effect does, and what needs a restart is said.
+
+use covenant_gate::{Fault, Operator};
+use covenant_model::api::Reloaded;
+use covenant_model::audit::Kind;
+
+use crate::config::{Config, ConfigError};
+use crate::daemon::Daemon;
+use crate::secrets::{self, Secrets, SecretsError};
+
+/// Why nothing was reloaded. What was in effect stays in effect.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReloadError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Secrets(#[from] SecretsError),
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+/// On whose word.
+pub(crate) enum By<'a> {
+    /// The operator asked.
+    Operator(&'a Operator),
+    /// A signal came.
+    Signal,
+}
+
+impl Daemon {
+    /// Reads both files again and applies what can be applied.
+    pub(crate) async fn reload(&self, by: By<'_>) -> Result<Reloaded, ReloadError> {
+        let _alone = self.changing.lock().await;
+        let loaded = Config::load(&self.home, &self.overrides)?;
+        let read = Secrets::load(&self.home, &loaded.config, &*self.environment)?;
+        let now = self.config();
+        let next = keep_fixed(&now, loaded.config.clone());
+        let reloaded = Reloaded {
+            applied: applied(&now.differences(&next), &self.secrets(), &read.secrets),
+            needs_restart: next.differences(&loaded.config),
+            warnings: loaded.warnings.into_iter().chain(read.warnings).collect(),
+        };
+        self.record(by, &reloaded).await?;
+        self.take(next, read.secrets);
+        // Another daemon on the same database may have granted or revoked.
+        self.gate.refresh().await?;
+        tracing::info!(target: "covenant", applied = reloaded.applied.join(","), "configuration reloaded");
+        for warning in &reloaded.warnings {
+            tracing::warn!(target: "covenant", "{warning}");
+        }
+        Ok(reloaded)
+    }
+
+    async fn record(&self, by: By<'_>, reloaded: &Reloaded) -> Result<(), Fault> {
+        let reason = format!("applied: {}", reloaded.applied.join(", "));
+        match by {
+            By::Operator(operator) => {
+                self.gate.record(operator, Kind::ConfigLoaded, "config", Some(&reason)).await
+            }
+            By::Signal => self.gate.record_own(Kind::ConfigLoaded, Some(&reason)).await,
+        }
+    }
+}
+
+/// The new configuration, with the old values of everything that is decided once, at the start.
+fn keep_fixed(now: &Config, mut next: Config) -> Config {
+    next.http.listen.clone_from(&now.http.listen);
+    next.http.behind_proxy = now.http.behind_proxy;
+    next.database.clone_from(&now.database);
+    next.audit.durability = now.audit.durability;
+    next.audit.sink = now.audit.sink;
+    next.cluster.clone_from(&now.cluster);
+    next
+}
+
+fn applied(changed: &[String], old: &Secrets, new: &Secrets) -> Vec<String> {
+    let names = |secrets: &Secrets| -> Vec<(String, String)> {
+        let both = |named: &secrets::Named| (named.name.clone(), named.value.reveal().to_owned());
+        secrets.named().iter().map(both).collect()
+    };
+    let (old, new) = (names(old), names(new));
+    let differ = |one: &[(String, String)], two: &[(String, String)]| -> Vec<String> {
+        one.iter().filter(|entry| !two.contains(entry)).map(|(name, _)| format!("secret {name}")).collect()
+    };
+    let mut secrets = differ(&old, &new);
+    secrets.extend(differ(&new, &old));
+    secrets.sort();
+    secrets.dedup();
+    changed.iter().cloned().chain(secrets).collect()
+}

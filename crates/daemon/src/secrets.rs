@@ -1,0 +1,195 @@
+//! The named secrets: from `secrets.toml` and, by name, from the environment; and the redactor that hides them all.
+
+mod edit;
+mod literal;
+
+use std::path::{Path, PathBuf};
+
+use covenant_model::api::SecretEntry;
+use covenant_model::redact::Redactor;
+use covenant_model::secret::{BadSecret, Secret, check_name, check_value};
+use covenant_model::time::Timestamp;
+use toml_edit::Table;
+
+use crate::config::{self, Config, ConfigError};
+use crate::home::Home;
+use crate::trust::{self, Distrust, Kind};
+
+pub use edit::{EditError, Snapshot, remove, set};
+
+/// Where a secret comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// `secrets.toml`.
+    File,
+    /// The environment variable of the same name.
+    Environment,
+}
+
+/// A secret and its name.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// What it is called.
+    pub name: String,
+    /// What it is.
+    pub value: Secret,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// Every value that must never be shown.
+#[derive(Debug, Default)]
+pub struct Secrets {
+    named: Vec<Named>,
+    /// Credentials that stand in server entries and in the URLs of the configuration. They have no name people gave them.
+    literal: Vec<(String, Secret)>,
+    changed: Option<Timestamp>,
+}
+
+/// Why the secrets cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretsError {
+    /// The file is not fit to be used.
+    #[error(transparent)]
+    Distrust(#[from] Distrust),
+    /// The file is malformed.
+    #[error(transparent)]
+    Malformed(#[from] ConfigError),
+    /// An entry cannot be a secret.
+    #[error("{}: {error}", path.display())]
+    #[expect(missing_docs, reason = "the sentence says what each part is")]
+    Entry { path: PathBuf, error: BadSecret },
+    /// An entry is not text.
+    #[error("{}: the value of {name} must be a text in quotes", path.display())]
+    #[expect(missing_docs, reason = "the sentence says what each part is")]
+    NotText { path: PathBuf, name: String },
+    /// The table is something else.
+    #[error("{}: `secrets` must be a table; write `[secrets]` and the names below it", path.display())]
+    #[expect(missing_docs, reason = "the sentence says what each part is")]
+    NotATable { path: PathBuf },
+}
+
+/// What was read, and what a person should know about it.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The secrets.
+    pub secrets: Secrets,
+    /// Variables that are not set, values that are hidden by others.
+    pub warnings: Vec<String>,
+}
+
+impl Secrets {
+    /// Reads the secrets of that home, asking `environment` for those that the configuration takes from there.
+    pub fn load(
+        home: &Home,
+        config: &Config,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Loaded, SecretsError> {
+        let mut secrets = Self::default();
+        let mut warnings = Vec::new();
+        let path = home.secrets();
+        if let Some(content) = trust::read(&path, Kind::Private)? {
+            let text = config::utf8(&path, content.bytes)?;
+            let document = config::toml(&path, &text)?;
+            secrets.named = from_file(&path, document.as_table())?;
+            secrets.literal = literal::credentials(document.as_table());
+            warnings.extend(config::keys::unread_tables(&path, document.as_table()));
+            secrets.changed = Some(Timestamp::from_millis(content.changed.saturating_mul(1000)));
+        }
+        for name in &config.secrets.from_env {
+            secrets.take_variable(name, environment(name), &mut warnings);
+        }
+        secrets.literal.extend(from_config(home, config)?);
+        Ok(Loaded { secrets, warnings })
+    }
+
+    fn take_variable(&mut self, name: &str, value: Option<String>, warnings: &mut Vec<String>) {
+        let Some(value) = value.filter(|value| !value.is_empty()) else {
+            warnings
+                .push(format!("the secret {name} is to come from the environment, and ${name} is not set"));
+            return;
+        };
+        let short = check_value(name, &value);
+        let value = Secret::new(value);
+        if let Err(error) = short {
+            warnings.push(format!("${name} is not used as a secret: {error}"));
+        } else if self.named.iter().any(|named| named.name == name) {
+            warnings.push(format!("the secret {name} stands in secrets.toml, so ${name} is not used"));
+            self.literal.push((name.to_owned(), value));
+        } else {
+            self.named.push(Named { name: name.to_owned(), value, source: Source::Environment });
+        }
+    }
+
+    /// The named secrets.
+    pub fn named(&self) -> &[Named] {
+        &self.named
+    }
+
+    /// The secret with that name.
+    pub fn get(&self, name: &str) -> Option<&Secret> {
+        self.named.iter().find(|named| named.name == name).map(|named| &named.value)
+    }
+
+    /// What may be shown of them, ordered by name.
+    pub fn entries(&self) -> Vec<SecretEntry> {
+        let mut entries: Vec<SecretEntry> = self.named.iter().map(|named| self.entry(named)).collect();
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        entries
+    }
+
+    fn entry(&self, named: &Named) -> SecretEntry {
+        let (source, set_at) = match named.source {
+            Source::File => ("file".to_owned(), self.changed),
+            Source::Environment => (format!("${}", named.name), None),
+        };
+        SecretEntry { name: named.name.clone(), source, set_at }
+    }
+
+    /// What hides them all.
+    pub fn redactor(&self) -> Redactor {
+        let named = self.named.iter().map(|named| (named.name.as_str(), named.value.reveal()));
+        let literal = self.literal.iter().map(|(name, value)| (name.as_str(), value.reveal()));
+        Redactor::new(named.chain(literal))
+    }
+}
+
+fn from_file(path: &Path, root: &Table) -> Result<Vec<Named>, SecretsError> {
+    let Some(item) = root.get("secrets") else { return Ok(Vec::new()) };
+    let table = item.as_table_like().ok_or_else(|| SecretsError::NotATable { path: path.to_owned() })?;
+    let mut named = Vec::new();
+    for (name, item) in table.iter() {
+        let entry = |error| SecretsError::Entry { path: path.to_owned(), error };
+        check_name(name).map_err(entry)?;
+        let not_text = || SecretsError::NotText { path: path.to_owned(), name: name.to_owned() };
+        let value = item.as_str().ok_or_else(not_text)?;
+        check_value(name, value).map_err(entry)?;
+        named.push(Named {
+            name: name.to_owned(),
+            value: Secret::new(value.to_owned()),
+            source: Source::File,
+        });
+    }
+    Ok(named)
+}
+
+/// Credentials in `config.toml`: in server entries, and in the URLs of the database and of the anchor.
+fn from_config(home: &Home, config: &Config) -> Result<Vec<(String, Secret)>, SecretsError> {
+    let path = home.config();
+    let mut found = Vec::new();
+    if let Some(content) = trust::read(&path, Kind::Program)? {
+        let text = config::utf8(&path, content.bytes)?;
+        found.extend(literal::credentials(config::toml(&path, &text)?.as_table()));
+    }
+    let passwords = config.database.passwords().into_iter();
+    found.extend(passwords.flat_map(|password| literal::forms("DATABASE_PASSWORD", password)));
+    if let Some(address) = config.audit.anchor_url.address() {
+        let credentials = address.credentials().into_iter();
+        let likely = credentials.filter(|(name, value)| literal::is_likely(name, value));
+        found.extend(likely.flat_map(|(_, value)| literal::forms("ANCHOR_URL", &value)));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! How a daemon comes to be: a list of parts, each made from the ones before it. Nothing is decided here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use covenant_gate::audit::{AuditLog, Durability};
+use covenant_gate::gate::Parts as GateParts;
+use covenant_gate::{Clock, Fault, Gate, SystemClock, ToolRegistry};
+use covenant_model::audit::Kind;
+use covenant_store::Store;
+
+use crate::anchor;
+use crate::config::audit::Sink;
+use crate::config::{self, Config, ConfigError, Overrides};
+use crate::daemon::{Daemon, Environment, Parts};
+use crate::first;
+use crate::follower;
+use crate::home::{Home, HomeError};
+use crate::http::{router, serve};
+use crate::identity::{Identity, IdentityError};
+use crate::listen::{self, ListenError, Listeners};
+use crate::lock::{Lock, LockError, Note};
+use crate::logging::{Echo, Logs};
+use crate::running::{self, Running};
+use crate::secrets::{Secrets, SecretsError};
+use crate::shutdown::{self, Stop};
+use crate::trust;
+
+/// What a daemon is started with.
+pub struct Options {
+    /// Where it lives.
+    pub home: Home,
+    /// What overrides its configuration.
+    pub overrides: Overrides,
+    /// Where its log lines go beside the file.
+    pub echo: Echo,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where it looks environment variables up.
+    pub environment: Environment,
+    /// How long running calls may go on when it stops.
+    pub drain: Duration,
+}
+
+/// Why a daemon did not start.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each is the error of one part, which says what it is about")]
+pub enum StartError {
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Secrets(#[from] SecretsError),
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error("the log {} cannot be written: {error}", path.display())]
+    Logs { path: PathBuf, error: std::io::Error },
+    #[error(transparent)]
+    Store(#[from] covenant_store::OpenError),
+    #[error(transparent)]
+    Audit(#[from] covenant_gate::audit::OpenError),
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    #[error("a built-in tool cannot be registered: {0}")]
+    Tool(#[from] covenant_gate::registry::NotRegistered),
+    #[error("{}: {}", .0, .0.cause())]
+    Fault(#[from] Fault),
+    #[error("signals cannot be listened to: {0}")]
+    Signals(std::io::Error),
+}
+
+impl Options {
+    /// A daemon for that home: this machine's clock and environment, its log in the file alone.
+    pub fn new(home: Home) -> Self {
+        Self {
+            home,
+            overrides: Overrides::from_environment(),
+            echo: Echo::Nowhere,
+            clock: Arc::new(SystemClock),
+            environment: Arc::new(|name| std::env::var(name).ok()),
+            drain: shutdown::DRAIN,
+        }
+    }
+}
+
+/// Starts a daemon. When this returns, it serves.
+pub async fn start(options: Options) -> Result<Running, StartError> {
+    let Options { home, overrides, echo, clock, environment, drain } = options;
+    let mut remarks = home.prepare()?;
+    let socket = home.socket_to_bind()?;
+    let started_at = clock.now();
+    let lock = Lock::take(&home, &note(&socket, started_at))?;
+    let config::Loaded { config, warnings } = Config::load(&home, &overrides)?;
+    remarks.extend(warnings);
+    let read = Secrets::load(&home, &config, &*environment)?;
+    remarks.extend(read.warnings);
+    let identity = Identity::load_or_make(&home)?;
+    let logs = open_logs(&home, &config, echo, &clock, &read.secrets)?;
+    running::raise_file_limit();
+    let fresh = first::is_fresh(&home, &config);
+    let store = Store::open(&config.database.url, home.root()).await?;
+    let chain = crate::identity::to_hex(identity.signing.verifying_key().as_bytes());
+    let audit = match config.audit.sink {
+        Sink::Files => open_audit(&home, &config, &identity, &clock)?,
+        Sink::Database => open_audit_in(&store, &chain, &identity, &clock).await?,
+    };
+    let gate = open_gate(&config, &read.secrets, identity, &store, audit, &clock).await?;
+    if fresh {
+        first::grant_clock(&home, &gate).await?;
+    }
+    let listeners = listen::listen(&socket, &config.http).await?;
+    let listen = listeners.addresses();
+    let stop = Stop::new(drain);
+    let parts = Parts {
+        home,
+        gate,
+        store,
+        logs,
+        clock,
+        started_at,
+        socket,
+        listen,
+        overrides,
+        environment,
+        stop,
+        chain,
+    };
+    let daemon = Daemon::new(parts, config, read.secrets);
+    daemon.gate.record_own(Kind::DaemonStarted, Some(covenant_model::VERSION)).await?;
+    serve_all(&daemon, listeners);
+    tokio::spawn(follower::follow(Arc::clone(&daemon)));
+    tokio::spawn(anchor::follow(Arc::clone(&daemon)));
+    announce(&daemon, &remarks);
+    Running::new(daemon, lock, remarks).map_err(StartError::Signals)
+}
+
+fn note(socket: &Path, since: covenant_model::time::Timestamp) -> Note {
+    Note { pid: std::process::id(), since, socket: Some(socket.display().to_string()) }
+}
+
+fn open_logs(
+    home: &Home,
+    config: &Config,
+    echo: Echo,
+    clock: &Arc<dyn Clock>,
+    secrets: &Secrets,
+) -> Result<Logs, StartError> {
+    let path = home.log();
+    let logs = Logs::open(&path, config.logging, echo, Arc::clone(clock))
+        .map_err(|error| StartError::Logs { path, error })?;
+    logs.set_redactor(Arc::new(secrets.redactor()));
+    logs.install();
+    Ok(logs)
+}
+
+fn open_audit(
+    home: &Home,
+    config: &Config,
+    identity: &Identity,
+    clock: &Arc<dyn Clock>,
+) -> Result<AuditLog, StartError> {
+    let durability = match config.audit.durability {
+        config::audit::Durability::Group => Durability::Group,
+        config::audit::Durability::Strict => Durability::Strict,
+    };
+    let options = covenant_gate::audit::Options {
+        durability,
+        ..covenant_gate::audit::Options::new(
+            home.audit(),
+            identity.signing.clone(),
+            identity.digest_key,
+            Arc::clone(clock),
+        )
+    };
+    let (audit, opened) = AuditLog::open(options)?;
+    tracing::debug!(target: "covenant", ?opened, "audit log opened");
+    Ok(audit)
+}
+
+async fn open_audit_in(
+    store: &Arc<Store>,
+    chain: &str,
+    identity: &Identity,
+    clock: &Arc<dyn Clock>,
+) -> Result<AuditLog, StartError> {
+    let rows = store.audit_chain(chain).await?;
+    let opened = AuditLog::open_in(rows, identity.signing.clone(), identity.digest_key, Arc::clone(clock));
+    let (audit, opened) = opened.await?;
+    tracing::debug!(target: "covenant", ?opened, "audit log opened in the database");
+    Ok(audit)
+}
+
+async fn open_gate(
+    config: &Config,
+    secrets: &Secrets,
+    identity: Identity,
+    store: &Arc<Store>,
+    audit: AuditLog,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<Gate>, StartError> {
+    let mut tools = ToolRegistry::default();
+    for tool in covenant_tools::native(Arc::clone(clock)) {
+        tools.register(tool)?;
+    }
+    let parts = GateParts {
+        tools,
+        store: Arc::<Store>::clone(store),
+        audit,
+        redactor: secrets.redactor(),
+        key: identity.signing,
+        trusted: config.cluster.keys(),
+        operator: identity.operator,
+        operator_uid: trust::user(),
+        clock: Arc::clone(clock),
+        config: config.gate(),
+        resources: Vec::new(),
+        prompts: Vec::new(),
+        completions: None,
+    };
+    Ok(Gate::open(parts).await?)
+}
+
+fn serve_all(daemon: &Arc<Daemon>, listeners: Listeners) {
+    let router = router::router(Arc::clone(daemon));
+    for listener in listeners.tcp {
+        tokio::spawn(serve::accept_tcp(listener, Arc::clone(daemon), router.clone()));
+    }
+    tokio::spawn(serve::accept_socket(listeners.socket, Arc::clone(daemon), router));
+}
+
+fn announce(daemon: &Daemon, remarks: &[String]) {
+    for remark in remarks {
+        tracing::warn!(target: "covenant", "{remark}");
+    }
+    let listen: Vec<String> = daemon.listen.iter().map(ToString::to_string).collect();
+    tracing::info!(
+        target: "covenant", version = covenant_model::VERSION, listen = listen.join(","),
+        socket = %daemon.socket.display(), "started"
+    );
+}

@@ -1,0 +1,172 @@
+//! Which files we believe: those that only this user (or root) can have written, and for secrets only this user read.
+//!
+//! A file is judged by its open handle, not by its name, so that what was checked is what is read.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// What a file may do to us, and so what we demand of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It can start programs or change what is allowed: nobody else may write it.
+    Program,
+    /// It holds secrets: nobody else may read it either, and it is no link.
+    Private,
+}
+
+/// Why a file is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum Distrust {
+    /// Another user owns it.
+    #[error("{0} belongs to user {owner}, not to you (user {us}), so it is not used; take it over with `chown {us} {0}`, or remove it", path.display())]
+    #[expect(missing_docs, reason = "the sentence says what each part is")]
+    Owner { path: PathBuf, owner: u32, us: u32 },
+    /// Others may write it.
+    #[error("{0} can be written by other users (mode {mode:03o}), so it is not used; close it with `chmod go-w {0}`", path.display())]
+    #[expect(missing_docs, reason = "the sentence says what each part is")]
+    Writable { path: PathBuf, mode: u32 },
+    /// Others may read it.
+    #[error("{0} can be read by other users (mode {mode:03o}) and holds secrets, so it is not used; close it with `chmod 600 {0}`", path.display())]
+    #[expect(missing_docs, reason = "the sentence says what each part is")]
+    Readable { path: PathBuf, mode: u32 },
+    /// It is something else than a file.
+    #[error("{0} is not an ordinary file; put a file there, or remove it", path.display())]
+    #[expect(missing_docs, reason = "the sentence says what each part is")]
+    NotAFile { path: PathBuf },
+    /// It is a link where none may be.
+    #[error("{0} is a link; secrets and keys must be files of their own: put the file itself there", path.display())]
+    #[expect(missing_docs, reason = "the sentence says what each part is")]
+    Link { path: PathBuf },
+    /// It is larger than anything of its kind.
+    #[error("{0} is larger than {limit} bytes, so it is not read", path.display())]
+    #[expect(missing_docs, reason = "the sentence says what each part is")]
+    TooLarge { path: PathBuf, limit: u64 },
+    /// It could not be read.
+    #[error("{0} could not be read: {error}; make it readable for you, or remove it", path.display())]
+    #[expect(missing_docs, reason = "the sentence says what each part is")]
+    Io { path: PathBuf, error: io::Error },
+}
+
+/// The most bytes a configuration or secrets file may have.
+const LIMIT: u64 = 1024 * 1024;
+
+/// A file's bytes and when it last changed, if it is there and can be trusted. `None` if there is none.
+pub fn read(path: &Path, kind: Kind) -> Result<Option<Content>, Distrust> {
+    let io = |error| Distrust::Io { path: path.to_owned(), error };
+    let Some(file) = open(path, kind)? else { return Ok(None) };
+    let metadata = file.metadata().map_err(io)?;
+    judge(path, &metadata, kind)?;
+    let mut bytes = Vec::new();
+    (&file).take(LIMIT + 1).read_to_end(&mut bytes).map_err(io)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LIMIT {
+        return Err(Distrust::TooLarge { path: path.to_owned(), limit: LIMIT });
+    }
+    Ok(Some(Content { bytes, changed: u64::try_from(metadata.mtime()).unwrap_or_default() }))
+}
+
+/// What was read.
+pub struct Content {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// When the file last changed, in seconds since 1970.
+    pub changed: u64,
+}
+
+fn open(path: &Path, kind: Kind) -> Result<Option<File>, Distrust> {
+    // Without O_NONBLOCK, a FIFO put there would hang the start.
+    let nonblock = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    let flags = match kind {
+        Kind::Program => nonblock,
+        Kind::Private => nonblock | rustix::fs::OFlags::NOFOLLOW,
+    };
+    let custom = i32::try_from(flags.bits()).unwrap_or_default();
+    match OpenOptions::new().read(true).custom_flags(custom).open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            Err(Distrust::Link { path: path.to_owned() })
+        }
+        Err(error) => Err(Distrust::Io { path: path.to_owned(), error }),
+    }
+}
+
+fn judge(path: &Path, metadata: &Metadata, kind: Kind) -> Result<(), Distrust> {
+    let path = || path.to_owned();
+    if !metadata.is_file() {
+        return Err(Distrust::NotAFile { path: path() });
+    }
+    let (us, owner, mode) = (user(), metadata.uid(), metadata.mode() & 0o777);
+    let root_may = kind == Kind::Program && owner == 0;
+    if owner != us && !root_may {
+        return Err(Distrust::Owner { path: path(), owner, us });
+    }
+    if mode & 0o022 != 0 {
+        return Err(Distrust::Writable { path: path(), mode });
+    }
+    if kind == Kind::Private && mode & 0o077 != 0 {
+        return Err(Distrust::Readable { path: path(), mode });
+    }
+    Ok(())
+}
+
+/// Who we are to the file system.
+pub(crate) fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn file(mode: u32) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file.toml");
+        fs::write(&path, "x = 1").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        (dir, path)
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_nothing_and_no_error() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(read(&dir.path().join("no"), Kind::Program).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_others_may_write_is_refused_with_the_way_out() {
+        let (_dir, path) = file(0o664);
+        let refused = read(&path, Kind::Program).err().unwrap().to_string();
+        assert!(refused.contains("chmod go-w") && refused.contains("664"), "{refused}");
+    }
+
+    #[test]
+    fn secrets_that_others_may_read_are_refused_and_configuration_is_not() {
+        let (_dir, path) = file(0o644);
+        assert!(matches!(read(&path, Kind::Private), Err(Distrust::Readable { .. })));
+        assert_eq!(read(&path, Kind::Program).unwrap().unwrap().bytes, b"x = 1");
+    }
+
+    #[test]
+    fn a_link_to_configuration_is_followed_and_one_to_secrets_is_not() {
+        let (dir, path) = file(0o600);
+        let link = dir.path().join("link");
+        symlink(&path, &link).unwrap();
+        assert!(read(&link, Kind::Program).unwrap().is_some());
+        assert!(matches!(read(&link, Kind::Private), Err(Distrust::Link { .. })));
+    }
+
+    #[test]
+    fn directories_and_endless_files_are_refused_without_waiting() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(read(dir.path(), Kind::Program), Err(Distrust::NotAFile { .. })));
+        assert!(matches!(read(Path::new("/dev/zero"), Kind::Program), Err(Distrust::NotAFile { .. })));
+        let (_dir, path) = file(0o600);
+        fs::write(&path, vec![b'#'; 1024 * 1024 + 1]).unwrap();
+        assert!(matches!(read(&path, Kind::Program), Err(Distrust::TooLarge { .. })));
+    }
+}

@@ -1,0 +1,23 @@
+//! The daemon from outside: started on a real home with real sockets, and asked over HTTP.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the helpers of tests are tests"
+)]
+
+mod admin;
+mod anchor;
+mod audit;
+mod drain;
+mod follower;
+mod house;
+mod http;
+mod keeper;
+mod lifecycle;
+mod mcp;
+#[path = "../../../../testkit/src/postgres.rs"]
+pub mod postgres;
+mod sink;
