@@ -1,0 +1,104 @@
+//! One file per group of commands. Here only: which words lead to which file, and how it all ends.
+
+pub(crate) mod audit;
+pub(crate) mod capabilities;
+pub(crate) mod clients;
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod doctor;
+pub(crate) mod lifecycle;
+pub(crate) mod logs;
+pub(crate) mod mcp;
+pub(crate) mod secrets;
+pub(crate) mod tools;
+pub(crate) mod up;
+pub(crate) mod version;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use crate::args::{self, Command, CommandLine};
+use crate::exit::{Exit, Failure};
+use crate::print;
+use crate::setting::{Output, Setting};
+
+/// Does what the command line says.
+pub(crate) fn run() -> ExitCode {
+    let line = match CommandLine::try_parse() {
+        Ok(line) => line,
+        Err(error) => return misread(&error).into(),
+    };
+    let output = line.global.output();
+    match dispatch(line) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure.report(output);
+            failure.exit().into()
+        }
+    }
+}
+
+/// What was typed is no command, or asks for help.
+fn misread(error: &clap::Error) -> Exit {
+    let wants_json = std::env::args_os().any(|word| word == "--json");
+    if !error.use_stderr() || (!wants_json && args::unknown(error).is_none()) {
+        // Help and versions go to standard output; a reader that has gone away is no failure.
+        let _ = error.print();
+        return if error.use_stderr() { Exit::Usage } else { Exit::Done };
+    }
+    let output = if wants_json { Output::Machines } else { Output::People };
+    let failure = args::unknown(error).unwrap_or_else(|| told(&error.to_string()));
+    failure.report(output);
+    failure.exit()
+}
+
+/// The parser's own words, without the usage below them.
+fn told(text: &str) -> Failure {
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    let message = text.split("\n\n").next().unwrap_or(text).trim();
+    Failure::usage(message, "add --help to see what can be typed")
+}
+
+fn dispatch(line: CommandLine) -> Result<Exit, Failure> {
+    let setting = || Setting::new(&line.global);
+    match (line.mcp, line.command) {
+        (true, None) => mcp::run(&setting()?),
+        (true, Some(_)) => {
+            Err(Failure::usage("`--mcp` stands alone: it takes no command", "start it as: covenant --mcp"))
+        }
+        (false, None) => {
+            print::note(&CommandLine::command().render_help().to_string());
+            Ok(Exit::Usage)
+        }
+        (false, Some(command)) => match command {
+            Command::Up(up) => up.run(&setting()?),
+            Command::Status(status) => status.run(&setting()?),
+            Command::Stop(stop) => stop.run(&setting()?),
+            Command::Reload(reload) => reload.run(&setting()?),
+            Command::Logs(logs) => logs.run(&setting()?),
+            Command::Doctor(doctor) => doctor.run(&setting()?),
+            Command::Tools(tools) => tools.run(&setting()?),
+            Command::Capabilities(capabilities) => capabilities.run(&setting()?),
+            Command::Clients(clients) => clients.run(&setting()?),
+            Command::Audit(audit) => audit.run(&setting()?),
+            Command::Secrets(secrets) => secrets.run(&setting()?),
+            Command::Config(config) => config.run(&setting()?),
+            Command::Completions(completions) => completions.run(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_in_the_command_line_is_one_sentence_for_programs() {
+        let error = CommandLine::try_parse_from(["covenant", "audit", "recent", "-n", "x"]).unwrap_err();
+        let failure = told(&error.to_string());
+        assert_eq!(failure.exit(), Exit::Usage);
+        assert!(failure.message().contains("`x` is not a count"), "{failure:?}");
+        assert!(!failure.message().contains("error:") && !failure.message().contains('\n'), "{failure:?}");
+    }
+}

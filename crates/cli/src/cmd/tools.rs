@@ -1,0 +1,252 @@
+//! `covenant tools`: what tools there are, and calling one.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use covenant_model::api::CallBody;
+use serde_json::{Map, Value};
+
+use crate::args::{JSON_LIMIT, object, tool};
+use crate::client::{decode, segment};
+use crate::exit::{Exit, Failure};
+use crate::print::{self, Table, escape_block};
+use crate::setting::Setting;
+
+/// Examples of the group.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  covenant tools list
+  covenant tools show echo
+  covenant tools call echo --args '{\"text\":\"hi\"}'";
+const LIST: &str = "\
+Examples:
+  covenant tools list
+  covenant tools list --json          # exactly an MCP tools/list result";
+const SHOW: &str = "\
+Examples:
+  covenant tools show echo            # what it does, what arguments it takes";
+const SEARCH: &str = "\
+Examples:
+  covenant tools search read file     # every word in the name or description";
+const CALL: &str = "\
+Examples:
+  covenant tools call clock
+  covenant tools call echo --args '{\"text\":\"hi\"}'
+  covenant tools call echo --args-file arguments.json
+  echo '{\"text\":\"hi\"}' | covenant tools call echo --args-file -
+
+A call needs a grant: covenant capabilities grant tool.call.NAME
+Exit codes: 1 the tool failed, 2 bad arguments or no such tool, 3 refused.";
+
+/// See what tools there are, and call one.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Tools {
+    List(List),
+    Show(Show),
+    Search(Search),
+    Call(Call),
+}
+
+/// List the tools.
+#[derive(Debug, Args)]
+#[command(after_help = LIST)]
+pub(crate) struct List;
+
+/// Show one tool: what it does, what it takes.
+#[derive(Debug, Args)]
+#[command(after_help = SHOW)]
+pub(crate) struct Show {
+    /// Its name.
+    #[arg(value_parser = tool)]
+    name: String,
+}
+
+/// Find tools by words in their names and descriptions.
+#[derive(Debug, Args)]
+#[command(after_help = SEARCH)]
+pub(crate) struct Search {
+    /// Words that must all occur.
+    #[arg(required = true)]
+    words: Vec<String>,
+}
+
+/// Call a tool and print what it answers.
+#[derive(Debug, Args)]
+#[command(after_help = CALL)]
+pub(crate) struct Call {
+    /// Its name.
+    #[arg(value_parser = tool)]
+    name: String,
+    /// The arguments, as one JSON object.
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    args: Option<Map<String, Value>>,
+    /// A file that holds them; `-` is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with = "args")]
+    args_file: Option<PathBuf>,
+}
+
+impl Tools {
+    pub(crate) fn run(self, setting: &Setting) -> Result<Exit, Failure> {
+        match self {
+            Self::List(list) => list.run(setting),
+            Self::Show(show) => show.run(setting),
+            Self::Search(search) => search.run(setting),
+            Self::Call(call) => call.run(setting),
+        }
+    }
+}
+
+impl List {
+    #[expect(clippy::unused_self, reason = "every command is run alike")]
+    fn run(&self, setting: &Setting) -> Result<Exit, Failure> {
+        let document = setting.client()?.get_raw("/api/v1/tools")?;
+        if setting.json() {
+            print::json_text(&document)?;
+        } else {
+            table(&tools_of(&decode(&document)?))?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+impl Search {
+    fn run(&self, setting: &Setting) -> Result<Exit, Failure> {
+        let mut document: Value = setting.client()?.get("/api/v1/tools")?;
+        let words: Vec<String> = self.words.iter().map(|word| word.to_lowercase()).collect();
+        let mut found: Vec<Value> = tools_of(&document)
+            .into_iter()
+            .filter(|tool| {
+                let text = format!("{} {}", member(tool, "name"), member(tool, "description")).to_lowercase();
+                words.iter().all(|word| text.contains(word))
+            })
+            .cloned()
+            .collect();
+        // Those with a word in the name first; the order within both is the catalogue's.
+        found.sort_by_key(|tool| {
+            let name = member(tool, "name").to_lowercase();
+            !words.iter().any(|word| name.contains(word))
+        });
+        if setting.json() {
+            if let Some(tools) = document.get_mut("tools") {
+                *tools = Value::Array(found);
+            }
+            print::json(&document)?;
+        } else if found.is_empty() {
+            print::note("no tool has all of these words");
+        } else {
+            table(&found.iter().collect::<Vec<_>>())?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+impl Show {
+    fn run(&self, setting: &Setting) -> Result<Exit, Failure> {
+        let document = setting.client()?.get_raw(&format!("/api/v1/tools/{}", segment(&self.name)))?;
+        if setting.json() {
+            print::json_text(&document)?;
+            return Ok(Exit::Done);
+        }
+        let tool: Value = decode(&document)?;
+        print::facts(&[("name", member(&tool, "name").to_owned()), ("grant", grant_command(&tool))])?;
+        let description = member(&tool, "description");
+        if !description.is_empty() {
+            print::line(&format!("\n{}", escape_block(description)))?;
+        }
+        for (heading, schema) in [("arguments", "inputSchema"), ("result", "outputSchema")] {
+            if let Some(schema) = tool.get(schema) {
+                let text = serde_json::to_string_pretty(schema).unwrap_or_default();
+                print::line(&format!("\n{heading}:\n{}", print::escape_json(&text)))?;
+            }
+        }
+        Ok(Exit::Done)
+    }
+}
+
+impl Call {
+    fn run(self, setting: &Setting) -> Result<Exit, Failure> {
+        let arguments = match (self.args, &self.args_file) {
+            (Some(arguments), _) => arguments,
+            (None, Some(file)) => read_arguments(file)?,
+            (None, None) => Map::new(),
+        };
+        let path = format!("/api/v1/tools/{}/call", segment(&self.name));
+        let answer = setting.client()?.call(&path, &CallBody { arguments })?;
+        let result: Value = decode(&answer)?;
+        if setting.json() {
+            print::json_text(&answer)?;
+        } else {
+            show_result(&result)?;
+        }
+        let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
+        Ok(if failed { Exit::Failed } else { Exit::Done })
+    }
+}
+
+fn read_arguments(file: &Path) -> Result<Map<String, Value>, Failure> {
+    let unreadable = |error: std::io::Error| {
+        Failure::usage(
+            format!("{} cannot be read: {error}", file.display()),
+            "name a file that holds one JSON object",
+        )
+    };
+    let limit = u64::try_from(JSON_LIMIT).unwrap_or(u64::MAX) + 1;
+    let mut text = String::new();
+    if file == Path::new("-") {
+        if std::io::stdin().is_terminal() {
+            print::note("reading the arguments from this terminal: one JSON object, Ctrl-D ends it");
+        }
+        std::io::stdin().take(limit).read_to_string(&mut text).map_err(unreadable)?;
+    } else {
+        let opened = std::fs::File::open(file).map_err(unreadable)?;
+        opened.take(limit).read_to_string(&mut text).map_err(unreadable)?;
+    }
+    object(&text).map_err(|error| Failure::usage(format!("the arguments in {}: {error}", file.display()), ""))
+}
+
+fn tools_of(document: &Value) -> Vec<&Value> {
+    document.get("tools").and_then(Value::as_array).map(|tools| tools.iter().collect()).unwrap_or_default()
+}
+
+fn member<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn grant_command(tool: &Value) -> String {
+    format!("covenant capabilities grant tool.call.{}", member(tool, "name"))
+}
+
+fn table(tools: &[&Value]) -> Result<(), Failure> {
+    let mut table = Table::new(&["NAME", "DESCRIPTION"]);
+    for tool in tools {
+        let first_line = member(tool, "description").lines().next().unwrap_or_default();
+        table.row([member(tool, "name").into(), first_line.into()]);
+    }
+    table.print()
+}
+
+/// Prints the blocks of a result: text as it is, the rest by name.
+fn show_result(result: &Value) -> Result<(), Failure> {
+    let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    for block in blocks {
+        let resource = block.get("resource").unwrap_or(&Value::Null);
+        match (member(block, "type"), resource.get("text").and_then(Value::as_str)) {
+            ("text", _) => show_text(member(block, "text"))?,
+            ("resource", Some(text)) => show_text(text)?,
+            ("resource_link", _) => show_text(member(block, "uri"))?,
+            (kind, _) => print::note(&format!("(a block of kind `{kind}` is not shown; see it with --json)")),
+        }
+    }
+    Ok(())
+}
+
+/// A file or a program gets a tool's text as it is; a terminal gets it without what would move the cursor.
+fn show_text(text: &str) -> Result<(), Failure> {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    if std::io::stdout().is_terminal() {
+        print::raw(format!("{}{end}", escape_block(text)).as_bytes())
+    } else {
+        print::raw(format!("{text}{end}").as_bytes())
+    }
+}

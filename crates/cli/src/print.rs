@@ -1,0 +1,191 @@
+//! Output for people and machines: tables that fit the terminal, colour only on one, and no character in anybody's
+//! data that moves the cursor, hides text or turns its direction.
+
+mod table;
+
+pub(crate) use table::{Cell, Table};
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use crate::exit::Failure;
+
+/// How headings look.
+const HEADING: Style = Style::new().bold();
+
+/// Writes one line to standard output.
+pub(crate) fn line(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| Failure::output(&error))
+}
+
+/// Writes bytes to standard output as they are.
+pub(crate) fn raw(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| Failure::output(&error))
+}
+
+/// Writes one JSON document to standard output: readable on a terminal, one line elsewhere.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = if std::io::stdout().is_terminal() {
+        serde_json::to_string_pretty(value)
+    } else {
+        serde_json::to_string(value)
+    };
+    let text = text
+        .map_err(|error| Failure::failed(format!("the answer could not be written as JSON: {error}"), ""))?;
+    line(&if std::io::stdout().is_terminal() { escape_json(&text) } else { Cow::Borrowed(text.as_str()) })
+}
+
+/// Writes a JSON document as it came, its members in their order; on a terminal so that it can be read.
+pub(crate) fn json_text(document: &[u8]) -> Result<(), Failure> {
+    match serde_json::from_slice::<serde_json::Value>(document) {
+        Ok(value) if std::io::stdout().is_terminal() => json(&value),
+        _ => raw(&[document.trim_ascii_end(), b"\n"].concat()),
+    }
+}
+
+/// JSON that is still JSON, without the characters JSON leaves as they are and a terminal does not.
+pub(crate) fn escape_json(text: &str) -> Cow<'_, str> {
+    let hides = |character: char| is_hidden(character) && character != '\n';
+    if !text.contains(hides) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if !hides(character) {
+            out.push(character);
+            continue;
+        }
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            // Writing to a `String` cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Says something beside the answer, on standard error.
+pub(crate) fn note(text: &str) {
+    let mut err = anstream::stderr().lock();
+    // Nowhere is left to say that standard error is closed.
+    let _ = writeln!(err, "{}", escape_block(text));
+}
+
+/// Says something a person should know, on standard error.
+pub(crate) fn warn(text: &str) {
+    let yellow = Style::new().bold().fg_color(Some(AnsiColor::Yellow.into()));
+    let mut err = anstream::stderr().lock();
+    let _ = writeln!(err, "{yellow}warning:{yellow:#} {}", escape_block(text));
+}
+
+/// Says several such things; of many that are alike, the first few.
+pub(crate) fn warn_all(warnings: &[String]) {
+    const SHOWN: usize = 3;
+    // One left over is as short as saying so.
+    let shown = if warnings.len() > SHOWN + 1 { SHOWN } else { warnings.len() };
+    warnings.iter().take(shown).for_each(|warning| warn(warning));
+    if warnings.len() > shown {
+        warn(&format!("and {} more like these", warnings.len() - shown));
+    }
+}
+
+/// The text for one line: control, bidirectional and invisible characters are written out.
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
+    escaped(text, |_| false)
+}
+
+/// The text for several lines: line breaks and tabs stay.
+pub(crate) fn escape_block(text: &str) -> Cow<'_, str> {
+    escaped(text, |character| matches!(character, '\n' | '\t'))
+}
+
+fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let hides = |character: char| is_hidden(character) && !stays(character);
+    if !text.contains(hides) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if !hides(character) {
+            out.push(character);
+        } else if character.is_ascii() {
+            out.extend(character.escape_default());
+        } else {
+            out.extend(character.escape_unicode());
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a terminal would do something else than show it.
+fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// How many columns a text takes. Wide scripts and emoji take two each; that is all the care tables need.
+fn columns(text: &str) -> usize {
+    text.chars().map(width_of).sum()
+}
+
+fn width_of(character: char) -> usize {
+    match character {
+        '\u{300}'..='\u{36f}' | '\u{fe00}'..='\u{fe0f}' => 0,
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{a4cf}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{fe30}'..='\u{fe6f}'
+        | '\u{ff00}'..='\u{ff60}'
+        | '\u{ffe0}'..='\u{ffe6}'
+        | '\u{1f300}'..='\u{1faff}'
+        | '\u{20000}'..='\u{3fffd}' => 2,
+        _ => 1,
+    }
+}
+
+/// Cuts a text to that many columns, with `…` where something is missing.
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    if columns(text) <= most {
+        return Cow::Borrowed(text);
+    }
+    let mut taken = 0;
+    let mut out: String = text
+        .chars()
+        .take_while(|&character| {
+            taken += width_of(character);
+            taken < most
+        })
+        .collect();
+    out.push('…');
+    Cow::Owned(out)
+}
+
+/// The width of the terminal that standard output is, if it is one.
+pub(crate) fn terminal_width() -> Option<usize> {
+    let out = std::io::stdout();
+    if !out.is_terminal() {
+        return None;
+    }
+    rustix::termios::tcgetwinsize(&out).ok().map(|size| usize::from(size.ws_col)).filter(|&width| width > 0)
+}
+
+/// Writes `name  value` lines, aligned, for one thing.
+pub(crate) fn facts(facts: &[(&str, String)]) -> Result<(), Failure> {
+    let widest = facts.iter().map(|(name, _)| columns(name)).max().unwrap_or_default();
+    for (name, value) in facts {
+        let gap = widest.saturating_sub(columns(name)) + 2;
+        line(&format!("{HEADING}{name}{HEADING:#}{:gap$}{}", "", escape(value)))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
