@@ -1,0 +1,20 @@
+//! What tests use to drive the built program from outside: a home, the daemon, the commands, an MCP client on stdio.
+//!
+//! It knows nothing of the product's crates: whatever passes here was seen by a user.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a broken test setup should stop the test, loudly")]
+
+pub mod command;
+pub mod daemon;
+pub mod home;
+pub mod http;
+pub mod postgres;
+pub mod sqlite;
+pub mod stdio;
+pub mod tmpfs;
+pub mod wait;
+
+pub use command::Ran;
+pub use daemon::Daemon;
+pub use home::Home;
+pub use stdio::StdioClient;

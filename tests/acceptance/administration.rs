@@ -1,0 +1,268 @@
+//! Grants, clients, secrets, the record: what an operator types, and what others may not.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::{home, unhurried};
+
+#[test]
+fn a_client_lists_and_calls_only_what_it_was_granted() {
+    let home = unhurried();
+    let _daemon = home.up();
+    let added = home.run(&["clients", "add", "claude", "--preset", "read-only"]).ok();
+    let token = added.stdout.trim().to_owned();
+    assert!(
+        token.starts_with("cv_") && token.len() == 46 && added.stdout.lines().count() == 1,
+        "{}",
+        added.stdout
+    );
+    let mut client =
+        covenant_testkit::StdioClient::start(home.command(&["--mcp"]).env("COVENANT_TOKEN", &token));
+    client.initialize();
+    let listed = client.request("tools/list", json!({}));
+    let names: Vec<&str> =
+        listed["result"]["tools"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["clock", "echo"]);
+    assert_eq!(client.call("echo", json!({"text": "hi"}))["result"]["isError"], false);
+
+    // Its grants are ordinary ones, revocable one by one; the list follows, and the client is told.
+    let grants = home.run(&["capabilities", "list", "--json"]).ok().json();
+    let echo = grants
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|g| g["subject"] == "client:claude" && g["action"] == "tool.call.echo")
+        .unwrap();
+    home.run(&["capabilities", "revoke", echo["id"].as_str().unwrap()]).ok();
+    assert_eq!(client.receive()["method"], "notifications/tools/list_changed");
+    let refused = client.call("echo", json!({"text": "hi"}));
+    assert_eq!(refused["error"]["code"], -31001);
+    assert!(
+        refused["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("covenant capabilities grant tool.call.echo --to client:claude"),
+        "{refused}"
+    );
+
+    // A revoked client is out on its next request, on the open connection.
+    home.run(&["clients", "revoke", "claude"]).ok();
+    assert_eq!(client.call("clock", json!({}))["error"]["code"], -31000);
+    let rows = home.run(&["audit", "recent", "--json", "-n", "1000"]).ok().json_lines();
+    assert!(
+        rows.iter().any(|row| row["kind"] == "ClientRevoked"
+            && row["peer"].as_str().is_some_and(|peer| peer.contains("pid")))
+    );
+    assert!(!rows.iter().any(|row| row.to_string().contains(&token)));
+}
+
+#[test]
+fn only_the_operator_administers() {
+    let home = home();
+    let _daemon = home.up();
+    let token = home.run(&["clients", "add", "eve", "--preset", "all"]).ok().stdout.trim().to_owned();
+    for arguments in [
+        &["capabilities", "grant", "tool.call.echo", "--to", "client:eve"][..],
+        &["capabilities", "list"],
+        &["clients", "add", "more"],
+        &["clients", "list"],
+        &["secrets", "list"],
+        &["audit", "recent"],
+        &["reload"],
+        &["stop"],
+    ] {
+        let ran = home.command(arguments).env("COVENANT_TOKEN", &token).run().exits(3);
+        assert!(ran.stderr.contains("client:eve"), "{arguments:?}: {}", ran.stderr);
+    }
+    let called = home
+        .command(&["tools", "call", "echo", "--args", r#"{"text":"mine"}"#])
+        .env("COVENANT_TOKEN", &token)
+        .run();
+    assert_eq!(called.ok().stdout, "mine\n", "calls are made as that client");
+    home.command(&["tools", "list"]).env("COVENANT_TOKEN", "cv_wrong").run().exits(3);
+}
+
+#[test]
+fn constraints_hold_and_explain_says_why() {
+    let home = unhurried();
+    let _daemon = home.up();
+    home.run(&[
+        "capabilities",
+        "grant",
+        "tool.call.echo",
+        "--where",
+        r#"{"arguments":{"text":{"glob":"ok *"}}}"#,
+    ])
+    .ok();
+    home.run(&["tools", "call", "echo", "--args", r#"{"text":"ok then"}"#]).ok();
+    let refused = home.run(&["tools", "call", "echo", "--args", r#"{"text":"no"}"#]).exits(3);
+    assert!(refused.stderr.contains("argument `text`"), "{}", refused.stderr);
+    let explained = home.run(&[
+        "capabilities",
+        "explain",
+        "user@local",
+        "tool.call.echo",
+        "--args",
+        r#"{"text":"no"}"#,
+        "--json",
+    ]);
+    let explained: Value = serde_json::from_str(&explained.stdout).unwrap();
+    assert_eq!(explained["allowed"], false);
+    assert!(explained["near"][0]["reason"].as_str().unwrap().contains("text"));
+    assert!(explained["command"].as_str().unwrap().starts_with("covenant capabilities grant tool.call.echo"));
+    for bad in [r#"{"max_call": 1}"#, r#"{"arguments":{"text":{"regex":"x"}}}"#, r#"{"max_calls":0}"#, "{"] {
+        home.run(&["capabilities", "grant", "tool.call.echo", "--where", bad]).exits(2);
+    }
+    home.run(&["capabilities", "grant", "tool.*.echo"]).exits(2);
+    home.run(&["capabilities", "grant", "tool.call.echo", "--to", "nobody"]).exits(2);
+    home.run(&["capabilities", "grant", "tool.call.echo", "--expires", "soon"]).exits(2);
+    let early = home.run(&["capabilities", "grant", "tool.call.later"]).ok();
+    assert!(early.stderr.contains("no tool `later` yet"), "{}", early.stderr);
+}
+
+/// Sixty-four calls at once against one that is allowed.
+#[test]
+fn max_calls_is_exact_and_survives_a_restart() {
+    let home = unhurried();
+    let daemon = home.up();
+    home.run(&["capabilities", "grant", "tool.call.echo", "--where", r#"{"max_calls":1}"#]).ok();
+    let allowed: usize = thread::scope(|scope| {
+        let calls: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut client = home.mcp();
+                    let lines: String = (0..8)
+                        .map(|id| format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": "x"}}})))
+                        .collect();
+                    client.send_raw(lines.as_bytes());
+                    (0..8).filter(|_| client.receive().get("result").is_some()).count()
+                })
+            })
+            .collect();
+        calls.into_iter().map(|call| call.join().unwrap()).sum()
+    });
+    assert_eq!(allowed, 1);
+    daemon.kill();
+    let _daemon = home.up();
+    home.run(&["tools", "call", "echo", "--args", r#"{"text":"x"}"#]).exits(3);
+}
+
+#[test]
+fn a_call_that_fails_its_schema_costs_nothing_of_a_counted_grant() {
+    let home = unhurried();
+    let _daemon = home.up();
+    home.run(&["capabilities", "grant", "tool.call.echo", "--where", r#"{"max_calls":1}"#]).ok();
+    for _ in 0..3 {
+        home.run(&["tools", "call", "echo", "--args", "{}"]).exits(2);
+    }
+    home.run(&["tools", "call", "echo", "--args", r#"{"text":"x"}"#]).ok();
+    home.run(&["tools", "call", "echo", "--args", r#"{"text":"x"}"#]).exits(3);
+}
+
+#[test]
+fn a_grant_that_asks_keeps_one_pending_entry_per_call() {
+    let home = unhurried();
+    let _daemon = home.up();
+    home.run(&["capabilities", "grant", "tool.call.echo"]).ok();
+    home.run(&["capabilities", "grant", "tool.call.echo", "--approval", "ask"]).ok();
+    let mut client = home.mcp();
+    let first = client.call("echo", json!({"text": "a"}));
+    assert_eq!(first["error"]["code"], -31003, "ask beats allow: {first}");
+    let again = client.call("echo", json!({"text": "a"}));
+    assert_eq!(first["error"]["data"]["approval_id"], again["error"]["data"]["approval_id"]);
+    let other = client.call("echo", json!({"text": "b"}));
+    assert_ne!(first["error"]["data"]["approval_id"], other["error"]["data"]["approval_id"]);
+    home.run(&["tools", "call", "echo", "--args", r#"{"text":"a"}"#]).exits(3);
+}
+
+#[test]
+fn grants_expire() {
+    let home = unhurried();
+    let _daemon = home.up();
+    home.run(&["capabilities", "grant", "tool.call.echo", "--expires", "2s"]).ok();
+    home.run(&["tools", "call", "echo", "--args", r#"{"text":"x"}"#]).ok();
+    covenant_testkit::wait::until("the grant expires", || {
+        (home.run(&["tools", "call", "echo", "--args", r#"{"text":"x"}"#]).code() == 3).then_some(())
+    });
+    assert!(!home.run(&["capabilities", "list", "--json"]).ok().stdout.contains("tool.call.echo"));
+}
+
+#[test]
+fn secrets_come_from_standard_input_only_and_are_never_shown() {
+    let home = home();
+    let _daemon = home.up();
+    home.run(&["secrets", "set", "API_KEY", "value-on-the-command-line"]).exits(2);
+    home.command(&["secrets", "set", "lower"]).input("long enough").run().exits(2);
+    let short = home.command(&["secrets", "set", "API_KEY"]).input("short").run().exits(2);
+    assert!(short.stderr.contains("6 characters"), "{}", short.stderr);
+    home.command(&["secrets", "set", "API_KEY"]).input("long enough\n").run().ok();
+    let listed = home.run(&["secrets", "list", "--json"]).ok();
+    assert_eq!(listed.json()[0]["name"], "API_KEY");
+    assert!(!listed.stdout.contains("long enough"));
+    let mode = std::fs::metadata(home.path().join("secrets.toml")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    home.run(&["secrets", "remove", "API_KEY"]).ok();
+    assert_eq!(home.run(&["secrets", "list", "--json"]).ok().json(), json!([]));
+    let missing = home.run(&["secrets", "remove", "API_KEY"]);
+    assert_ne!(missing.code(), 0);
+}
+
+#[test]
+fn the_record_can_be_watched_exported_anchored_and_pruned() {
+    let home = unhurried();
+    let daemon = home.up();
+    home.run(&["tools", "call", "clock"]).ok();
+    let head = home.run(&["audit", "head"]).ok().stdout;
+    let kept = home.beside("head.json");
+    std::fs::write(&kept, &head).unwrap();
+    home.run(&["tools", "call", "clock"]).ok();
+    let unanchored = home.run(&["audit", "verify"]).ok();
+    assert!(unanchored.stdout.contains("no outside anchor"), "{}", unanchored.stdout);
+    let anchored = home.run(&["audit", "verify", "--anchor", kept.to_str().unwrap(), "--json"]).ok().json();
+    assert_eq!(anchored["anchored"], true);
+    let export = home.beside("log.jsonl");
+    home.run(&["audit", "export", "--out", export.to_str().unwrap()]).ok();
+    let key = home.path().join("identity/local.pub");
+    let elsewhere = home.beside("elsewhere");
+    let offline = home
+        .command(&["audit", "verify", export.to_str().unwrap(), "--key", key.to_str().unwrap()])
+        .env("COVENANT_HOME", &elsewhere)
+        .run();
+    assert!(offline.ok().stdout.contains("verified"), "an auditor needs neither our database nor our word");
+    assert!(!elsewhere.exists());
+    home.run(&["audit", "prune", "--before", "2100-01-01"]).exits(2);
+    let now =
+        std::process::Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%S.%3NZ"]).output().unwrap().stdout;
+    let now = String::from_utf8(now).unwrap();
+    let pruned = home.run(&["audit", "prune", "--before", now.trim(), "--json"]).ok().json();
+    assert!(pruned["rows"].as_u64().unwrap() > 0, "{pruned}");
+    home.run(&["tools", "call", "clock"]).ok();
+    daemon.stop();
+    let report = home.run(&["audit", "verify", "--json"]).ok().json();
+    assert_eq!(report["valid"], true);
+}
+
+#[test]
+fn tables_are_for_people_and_json_for_machines() {
+    let home = home();
+    let _daemon = home.up();
+    let table = home.run(&["tools", "list"]).ok().stdout;
+    assert!(table.contains("echo") && !table.contains('\u{1b}'), "no colour without a terminal: {table}");
+    assert!(home.run(&["tools", "show", "echo", "--json"]).ok().json()["inputSchema"].is_object());
+    let missing = home.run(&["tools", "show", "nothing"]);
+    assert!(missing.code() != 0 && missing.stderr.contains("nothing"));
+    assert!(home.run(&["tools", "search", "verbatim", "--json"]).ok().stdout.contains("echo"));
+    for group in [
+        &["capabilities", "list"][..],
+        &["clients", "list"],
+        &["audit", "recent"],
+        &["secrets", "list"],
+        &["status"],
+    ] {
+        home.run(group).ok();
+    }
+    let help = home.run(&["capabilities", "grant", "--help"]).ok().stdout;
+    assert!(help.contains("Examples"), "{help}");
+}

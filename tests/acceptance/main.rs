@@ -1,0 +1,33 @@
+//! The acceptance tests: each founding document in a module of its own, all through the built program.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    clippy::format_collect,
+    reason = "tests drive the program from outside, and say loudly what they skip"
+)]
+
+mod administration;
+mod bad_input;
+mod clients;
+mod cov_mcp;
+mod durability;
+mod leak;
+mod lifecycle;
+mod pact;
+
+use covenant_testkit::Home;
+
+/// A fresh home for the program under test.
+fn home() -> Home {
+    Home::new(env!("CARGO_BIN_EXE_covenant"))
+}
+
+/// Lifts the rate limit, for tests that are about something else.
+fn unhurried() -> Home {
+    let home = home();
+    home.write("config.toml", "[rate_limit]\nrate = 0\n");
+    home
+}
