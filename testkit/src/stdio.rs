@@ -78,6 +78,15 @@ impl StdioClient {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
+    /// The next message, if one has come.
+    ///
+    /// # Panics
+    /// If it is not JSON.
+    pub fn try_receive(&mut self) -> Option<Value> {
+        let line = self.lines.recv_timeout(std::time::Duration::from_millis(100)).ok()?;
+        Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
+    }
+
     /// Sends a request and gives its answer; notifications that come before it are passed over.
     #[track_caller]
     #[expect(clippy::needless_pass_by_value, reason = "reads better where it is called with `json!`")]

@@ -47,9 +47,12 @@ fn a_client_lists_and_calls_only_what_it_was_granted() {
         "{refused}"
     );
 
-    // A revoked client is out on its next request, on the open connection.
+    // A revoked client is out on its next request, on the open connection, and at the door.
     home.run(&["clients", "revoke", "claude"]).ok();
     assert_eq!(client.call("clock", json!({}))["error"]["code"], -31000);
+    let mut again =
+        covenant_testkit::StdioClient::start(home.command(&["--mcp"]).env("COVENANT_TOKEN", &token));
+    assert_eq!(again.call("clock", json!({}))["error"]["code"], -31000);
     let rows = home.run(&["audit", "recent", "--json", "-n", "1000"]).ok().json_lines();
     assert!(
         rows.iter().any(|row| row["kind"] == "ClientRevoked"
@@ -181,7 +184,7 @@ fn a_grant_that_asks_keeps_one_pending_entry_per_call() {
 fn grants_expire() {
     let home = unhurried();
     let _daemon = home.up();
-    home.run(&["capabilities", "grant", "tool.call.echo", "--expires", "2s"]).ok();
+    home.run(&["capabilities", "grant", "tool.call.echo", "--expires", "4s"]).ok();
     home.run(&["tools", "call", "echo", "--args", r#"{"text":"x"}"#]).ok();
     covenant_testkit::wait::until("the grant expires", || {
         (home.run(&["tools", "call", "echo", "--args", r#"{"text":"x"}"#]).code() == 3).then_some(())
@@ -213,7 +216,14 @@ fn secrets_come_from_standard_input_only_and_are_never_shown() {
 fn the_record_can_be_watched_exported_anchored_and_pruned() {
     let home = unhurried();
     let daemon = home.up();
-    home.run(&["tools", "call", "clock"]).ok();
+    let mut watching = covenant_testkit::StdioClient::start(home.command(&["audit", "watch", "--json"]));
+    // It shows what is written from now on: a first call may come before it looks, a later one does not.
+    let seen = covenant_testkit::wait::until("a call is seen as it happens", || {
+        home.run(&["tools", "call", "clock"]).ok();
+        watching.try_receive()
+    });
+    assert!(seen["hash"].is_string() && seen["kind"].is_string(), "{seen}");
+    drop(watching);
     let head = home.run(&["audit", "head"]).ok().stdout;
     let kept = home.beside("head.json");
     std::fs::write(&kept, &head).unwrap();
@@ -233,10 +243,7 @@ fn the_record_can_be_watched_exported_anchored_and_pruned() {
     assert!(offline.ok().stdout.contains("verified"), "an auditor needs neither our database nor our word");
     assert!(!elsewhere.exists());
     home.run(&["audit", "prune", "--before", "2100-01-01"]).exits(2);
-    let now =
-        std::process::Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%S.%3NZ"]).output().unwrap().stdout;
-    let now = String::from_utf8(now).unwrap();
-    let pruned = home.run(&["audit", "prune", "--before", now.trim(), "--json"]).ok().json();
+    let pruned = home.run(&["audit", "prune", "--before", &crate::now(), "--json"]).ok().json();
     assert!(pruned["rows"].as_u64().unwrap() > 0, "{pruned}");
     home.run(&["tools", "call", "clock"]).ok();
     daemon.stop();

@@ -187,22 +187,33 @@ fn verify_finds_a_forged_checkpoint_and_a_pruned_prefix_without_its_tombstone() 
     let home = unhurried();
     let daemon = home.up();
     home.run(&["tools", "call", "clock"]).ok();
+    home.run(&["audit", "prune", "--before", &crate::now()]).ok();
+    home.run(&["tools", "call", "clock"]).ok();
+    let export = home.beside("export.jsonl");
+    let export_path = export.to_str().unwrap().to_owned();
+    home.run(&["audit", "export", "--out", &export_path]).ok();
     daemon.stop();
-    let checkpoints = home.path().join("audit/checkpoints.jsonl");
-    let sound = std::fs::read_to_string(&checkpoints).unwrap();
-    let last = sound.lines().last().unwrap();
-    let mut forged: Value = serde_json::from_str(last).unwrap();
-    let signature = forged["sig"].as_str().unwrap().to_owned();
-    forged["sig"] = json!(signature.chars().rev().collect::<String>());
-    std::fs::write(&checkpoints, sound.replace(last, &forged.to_string())).unwrap();
-    let report = home.run(&["audit", "verify", "--json"]).exits(1).json();
-    assert!(report["first_bad"]["reason"].as_str().unwrap().contains("checkpoint"), "{report}");
-    std::fs::write(&checkpoints, sound).unwrap();
-    home.run(&["audit", "verify"]).ok();
+    let marks = home.path().join("audit/checkpoints.jsonl");
+    for (path, arguments) in [
+        (marks, vec!["audit", "verify", "--json"]),
+        (export, vec!["audit", "verify", &export_path, "--json"]),
+    ] {
+        home.run(&arguments).ok();
+        let sound = std::fs::read_to_string(&path).unwrap();
+        let last = sound.lines().last().unwrap();
+        let mut forged: Value = serde_json::from_str(last).unwrap();
+        let signature = forged["sig"].as_str().unwrap().to_owned();
+        forged["sig"] = json!(signature.chars().rev().collect::<String>());
+        std::fs::write(&path, sound.replace(last, &forged.to_string())).unwrap();
+        let report = home.run(&arguments).exits(1).json();
+        assert!(report["first_bad"]["reason"].as_str().unwrap().contains("checkpoint"), "{report}");
 
-    let segment = home.path().join("audit/000001.jsonl");
-    let lines: Vec<String> = std::fs::read_to_string(&segment).unwrap().lines().map(str::to_owned).collect();
-    std::fs::write(&segment, lines[2..].join("\n") + "\n").unwrap();
-    let report = home.run(&["audit", "verify", "--json"]).exits(1).json();
-    assert_eq!(report["valid"], false, "{report}");
+        let kept: Vec<&str> = sound.lines().filter(|line| !line.starts_with("{\"tombstone\"")).collect();
+        assert!(kept.len() < sound.lines().count(), "a prune leaves its tombstone: {sound}");
+        std::fs::write(&path, kept.join("\n") + "\n").unwrap();
+        let report = home.run(&arguments).exits(1).json();
+        assert!(report["first_bad"]["reason"].as_str().unwrap().contains("tombstone"), "{report}");
+        std::fs::write(&path, sound).unwrap();
+        home.run(&arguments).ok();
+    }
 }

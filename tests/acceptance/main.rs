@@ -31,3 +31,10 @@ fn unhurried() -> Home {
     home.write("config.toml", "[rate_limit]\nrate = 0\n");
     home
 }
+
+/// The moment now, as commands take it.
+fn now() -> String {
+    let format = ["-u", "+%Y-%m-%dT%H:%M:%S.%3NZ"];
+    let printed = std::process::Command::new("date").args(format).output().unwrap().stdout;
+    String::from_utf8(printed).unwrap().trim().to_owned()
+}

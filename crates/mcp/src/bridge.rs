@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::reply::{INTERNAL_ERROR, UNAUTHENTICATED};
 use pump::Pump;
 pub use stdio::{Input, Output, stdio};
 
@@ -55,15 +56,34 @@ pub enum ExitReason {
     Failed(io::Error),
 }
 
+/// Why there is no daemon to speak to: a sentence that says what to do, and the code it is answered with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreached {
+    pub(crate) code: i32,
+    pub(crate) reason: String,
+}
+
+impl Unreached {
+    /// There is no daemon, or it does not answer.
+    pub fn silent(reason: impl Into<String>) -> Self {
+        Self { code: INTERNAL_ERROR, reason: reason.into() }
+    }
+
+    /// There is one, and it does not know the token.
+    pub fn stranger(reason: impl Into<String>) -> Self {
+        Self { code: UNAUTHENTICATED, reason: reason.into() }
+    }
+}
+
 /// Passes lines between a client and the daemon until the client goes.
 ///
-/// `connect` reaches the daemon, starting it if it must; its error is a sentence that says what to do.
+/// `connect` reaches the daemon, starting it if it must.
 pub async fn run<R, W, C, F, S>(input: R, output: W, connect: C, options: Options) -> ExitReason
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
     C: FnMut() -> F,
-    F: Future<Output = Result<S, String>>,
+    F: Future<Output = Result<S, Unreached>>,
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let mut pump = Pump::new(input, output, connect, options);

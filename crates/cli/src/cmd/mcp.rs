@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use covenant_daemon::home::Home;
-use covenant_mcp::bridge::{self, ExitReason};
+use covenant_mcp::bridge::{self, ExitReason, Unreached};
 use covenant_model::secret::Secret;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
@@ -45,7 +45,7 @@ pub(crate) fn run(setting: &Setting) -> Result<Exit, Failure> {
         let (input, output) = bridge::stdio()?;
         let connect = || {
             let way = Arc::clone(&way);
-            async move { way.open().await.map_err(|failure| failure.sentence()) }
+            async move { way.open().await.map_err(|failure| unreached(&failure)) }
         };
         Ok(bridge::run(input, output, connect, bridge::Options::default()).await)
     });
@@ -62,6 +62,14 @@ pub(crate) fn run(setting: &Setting) -> Result<Exit, Failure> {
 fn token(setting: &Setting) -> Option<Secret> {
     let other = || std::env::var("COVIBE_MCP_TOKEN").ok().filter(|token| !token.is_empty()).map(Secret::new);
     setting.token.clone().or_else(other)
+}
+
+/// A token nobody knows is answered as such; everything else means that there is no daemon to speak to.
+fn unreached(failure: &Failure) -> Unreached {
+    match failure.exit() {
+        Exit::Refused => Unreached::stranger(failure.sentence()),
+        _ => Unreached::silent(failure.sentence()),
+    }
 }
 
 fn broken(error: &std::io::Error) -> Failure {

@@ -12,12 +12,12 @@ use tokio::time::{Instant, Sleep};
 use super::handshake::Handshake;
 use super::scan;
 use super::waiting::{Answer, Waiting};
-use super::{ExitReason, Options};
+use super::{ExitReason, Options, Unreached};
 use crate::connection::output::{Broken, Output};
 use crate::framing::{Filled, Line, Lines};
 use crate::message::{Id, Incoming, Notification, peek};
 use crate::params::Params;
-use crate::reply::{INTERNAL_ERROR, RpcError, encode_error};
+use crate::reply::{RpcError, encode_error};
 
 /// With more than that on its way to one side, the other is not read.
 const HIGH: usize = 1024 * 1024;
@@ -47,7 +47,7 @@ pub(super) struct Pump<R, W, C, F, S> {
     waiting: Waiting,
     handshake: Handshake,
     timer: Option<Pin<Box<Sleep>>>,
-    failed: Option<(Instant, String)>,
+    failed: Option<(Instant, Unreached)>,
     connected_before: bool,
     /// Set when the client has closed its side: how long its answers are waited for.
     farewell: Option<Pin<Box<Sleep>>>,
@@ -58,7 +58,7 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
     C: FnMut() -> F,
-    F: Future<Output = Result<S, String>>,
+    F: Future<Output = Result<S, Unreached>>,
     S: AsyncRead + AsyncWrite + Unpin,
 {
     pub(super) fn new(input: R, output: W, mut connect: C, options: Options) -> Self {
@@ -210,7 +210,7 @@ where
             }
         }
         if !self.poll_daemon(cx) {
-            self.break_off(STOPPED);
+            self.break_off(&Unreached::silent(STOPPED));
             changed = true;
         }
         changed
@@ -261,13 +261,13 @@ where
         let Link::Up(stream) = &mut self.link else { return true };
         let sound = !matches!(self.to_daemon.poll_send(cx, Pin::new(stream)), Poll::Ready(Err(_)));
         if !sound {
-            self.break_off(STOPPED);
+            self.break_off(&Unreached::silent(STOPPED));
         }
         sound
     }
 
     /// The daemon is gone, or could not be reached: whoever waits is told; whether there was anyone.
-    fn break_off(&mut self, reason: &str) -> bool {
+    fn break_off(&mut self, reason: &Unreached) -> bool {
         self.link = Link::Down;
         self.to_daemon.clear();
         let waiting = self.waiting.give_up();
@@ -277,13 +277,13 @@ where
         !waiting.is_empty()
     }
 
-    fn recent_failure(&self) -> Option<String> {
+    fn recent_failure(&self) -> Option<Unreached> {
         let (at, reason) = self.failed.as_ref()?;
         (matches!(self.link, Link::Down) && at.elapsed() < self.options.pause).then(|| reason.clone())
     }
 
-    fn answer_for(&mut self, id: &Id, reason: &str) {
-        let error = RpcError::new(INTERNAL_ERROR, reason);
+    fn answer_for(&mut self, id: &Id, reason: &Unreached) {
+        let error = RpcError::new(reason.code, reason.reason.clone());
         self.to_client.line(|out| encode_error(Some(id), &error, out));
     }
 
@@ -293,7 +293,7 @@ where
             && timer.as_mut().poll(cx).is_ready()
         {
             for id in self.waiting.expire(Instant::now()) {
-                self.answer_for(&id, HUNG);
+                self.answer_for(&id, &Unreached::silent(HUNG));
                 if matches!(self.link, Link::Up(_)) {
                     let taken_back = format!(
                         r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#

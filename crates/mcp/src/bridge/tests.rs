@@ -11,7 +11,7 @@ use tokio::io::{
 
 use super::*;
 
-type Connections = Rc<RefCell<VecDeque<Result<DuplexStream, String>>>>;
+type Connections = Rc<RefCell<VecDeque<Result<DuplexStream, Unreached>>>>;
 
 /// One end of a line-wise conversation.
 struct End {
@@ -52,7 +52,7 @@ fn bridge_holding(room: usize, options: Options) -> (End, Connections, impl Futu
         output,
         move || {
             let next = next.borrow_mut().pop_front();
-            async move { next.unwrap_or_else(|| Err("no daemon: run `covenant up`".to_owned())) }
+            async move { next.unwrap_or_else(|| Err(Unreached::silent("no daemon: run `covenant up`"))) }
         },
         options,
     );
