@@ -346,3 +346,25 @@ fn the_same_daemon_serves_from_postgresql() {
     daemon.stop();
     home.run(&["audit", "verify"]).ok();
 }
+
+/// Two homes, one database: what is granted or revoked through one holds for the other.
+#[test]
+fn daemons_that_share_a_database_see_each_others_grants_and_revocations() {
+    let Some(url) = covenant_testkit::postgres::database().unwrap() else { return };
+    let config = format!("[rate_limit]\nrate = 0\n[database]\nurl = \"{url}\"\n");
+    let (first, second) = (home(), home());
+    first.write("config.toml", &config);
+    let _first = first.up();
+    let key = std::fs::read_to_string(first.path().join("identity/local.pub")).unwrap();
+    second.write("config.toml", &format!("{config}[cluster]\ntrusted_keys = [\"{}\"]\n", key.trim()));
+    let _second = second.up();
+    let token =
+        first.run(&["clients", "add", "claude", "--grant", "tool.call.echo"]).ok().stdout.trim().to_owned();
+    let call = || {
+        let call = second.command(&["tools", "call", "echo", "--args", r#"{"text":"hi"}"#]);
+        call.env("COVENANT_TOKEN", &token).run().code()
+    };
+    until("the other daemon knows the client and its grant", || (call() == 0).then_some(()));
+    first.run(&["clients", "revoke", "claude"]).ok();
+    until("the other daemon knows that it was revoked", || (call() == 3).then_some(()));
+}

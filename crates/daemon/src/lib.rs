@@ -12,6 +12,7 @@ pub mod identity;
 mod listen;
 pub mod lock;
 pub mod logging;
+mod neighbours;
 mod outbound;
 mod peer;
 mod reload;

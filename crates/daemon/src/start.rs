@@ -22,6 +22,7 @@ use crate::identity::{Identity, IdentityError};
 use crate::listen::{self, ListenError, Listeners};
 use crate::lock::{Lock, LockError, Note};
 use crate::logging::{Echo, Logs};
+use crate::neighbours;
 use crate::running::{self, Running};
 use crate::secrets::{Secrets, SecretsError};
 use crate::shutdown::{self, Stop};
@@ -134,6 +135,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     serve_all(&daemon, listeners);
     tokio::spawn(follower::follow(Arc::clone(&daemon)));
     tokio::spawn(anchor::follow(Arc::clone(&daemon)));
+    tokio::spawn(neighbours::follow(Arc::clone(&daemon)));
     announce(&daemon, &remarks);
     Running::new(daemon, lock, remarks).map_err(StartError::Signals)
 }

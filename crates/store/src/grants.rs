@@ -43,7 +43,7 @@ impl Grants for Store {
                 grant.signature.into(),
                 grant.grant.granted_at.into(),
             ];
-            self.db.execute(sql, values).await?;
+            self.amend(sql, values).await?;
             Ok(())
         })
     }
@@ -51,7 +51,7 @@ impl Grants for Store {
     fn revoke_grant(&self, id: GrantId, at: Timestamp) -> Answer<'_, bool> {
         Box::pin(async move {
             let sql = "UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
-            Ok(self.db.execute(sql, vec![id.as_str().into(), at.into()]).await? == 1)
+            Ok(self.amend(sql, vec![id.as_str().into(), at.into()]).await? == 1)
         })
     }
 

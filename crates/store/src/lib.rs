@@ -12,6 +12,7 @@ mod grants;
 mod inspect;
 mod migrate;
 mod open;
+mod revision;
 mod tokens;
 
 pub use audit_chain::AuditChain;

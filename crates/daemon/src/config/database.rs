@@ -28,6 +28,11 @@ impl std::fmt::Debug for Database {
 }
 
 impl Database {
+    /// Whether it is a server, which other daemons may use as well.
+    pub fn is_server(&self) -> bool {
+        !self.url.starts_with("sqlite:")
+    }
+
     /// The URL without its password.
     pub fn shown(&self) -> String {
         let spans = self.password_spans();

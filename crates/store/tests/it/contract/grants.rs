@@ -169,7 +169,21 @@ async fn a_bad_row_is_an_error_that_names_table_and_id(bench: Bench) {
     }
 }
 
+async fn the_revision_grows_with_each_change_and_with_nothing_else(bench: Bench) {
+    let store = bench.open().await;
+    store.add_grant(grant(1)).await.unwrap();
+    assert_eq!(store.revision().await.unwrap(), 1);
+    let id = grant(1).grant.id;
+    store.reserve(id.clone(), calls(3), at(2)).await.unwrap();
+    assert_eq!(store.revision().await.unwrap(), 1, "a counted call is no change");
+    assert!(store.revoke_grant(id.clone(), at(3)).await.unwrap());
+    assert!(!store.revoke_grant(id, at(3)).await.unwrap());
+    let other = bench.open().await;
+    assert_eq!(other.revision().await.unwrap(), 2, "another daemon sees the same number");
+}
+
 on_both!(
+    the_revision_grows_with_each_change_and_with_nothing_else,
     a_grant_comes_back_with_a_signature_that_holds,
     a_grant_is_revoked_once_and_listed_no_more,
     of_64_at_once_one_gets_the_only_call,
