@@ -184,12 +184,16 @@ fn a_grant_that_asks_keeps_one_pending_entry_per_call() {
 fn grants_expire() {
     let home = unhurried();
     let _daemon = home.up();
+    let mut client = home.mcp();
+    client.initialize();
     home.run(&["capabilities", "grant", "tool.call.echo", "--expires", "4s"]).ok();
+    assert_eq!(client.receive()["method"], "notifications/tools/list_changed", "there is more to call");
     home.run(&["tools", "call", "echo", "--args", r#"{"text":"x"}"#]).ok();
     covenant_testkit::wait::until("the grant expires", || {
         (home.run(&["tools", "call", "echo", "--args", r#"{"text":"x"}"#]).code() == 3).then_some(())
     });
     assert!(!home.run(&["capabilities", "list", "--json"]).ok().stdout.contains("tool.call.echo"));
+    assert_eq!(client.receive()["method"], "notifications/tools/list_changed", "and then there is less");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod follower;
 pub mod home;
 mod http;
 pub mod identity;
+mod lapse;
 mod listen;
 pub mod lock;
 pub mod logging;

@@ -19,6 +19,7 @@ use crate::follower;
 use crate::home::{Home, HomeError};
 use crate::http::{router, serve};
 use crate::identity::{Identity, IdentityError};
+use crate::lapse;
 use crate::listen::{self, ListenError, Listeners};
 use crate::lock::{Lock, LockError, Note};
 use crate::logging::{Echo, Logs};
@@ -136,6 +137,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     tokio::spawn(follower::follow(Arc::clone(&daemon)));
     tokio::spawn(anchor::follow(Arc::clone(&daemon)));
     tokio::spawn(neighbours::follow(Arc::clone(&daemon)));
+    tokio::spawn(lapse::follow(Arc::clone(&daemon)));
     announce(&daemon, &remarks);
     Running::new(daemon, lock, remarks).map_err(StartError::Signals)
 }

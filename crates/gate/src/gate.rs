@@ -149,6 +149,18 @@ impl Gate {
         self.load_grants().await
     }
 
+    /// Returns when the next grant has expired by then, and has told who listens: lists are shorter now.
+    pub async fn next_lapse(&self) {
+        let now = self.clock.now();
+        let ends = self.grants.load_full();
+        let next = ends.all().filter_map(|held| held.grant.expires_at).filter(|end| *end > now).min();
+        match next {
+            Some(end) => tokio::time::sleep(end.since(now)).await,
+            None => std::future::pending().await,
+        }
+        self.announce();
+    }
+
     fn announce(&self) {
         self.changes.send_modify(|revision| *revision = revision.wrapping_add(1));
     }

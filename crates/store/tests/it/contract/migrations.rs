@@ -3,7 +3,6 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use covenant_gate::audit::sink::RowStore as _;
 use covenant_gate::ports::Tokens as _;
 use covenant_store::OpenError;
 
