@@ -277,3 +277,16 @@ fn tables_are_for_people_and_json_for_machines() {
     let help = home.run(&["capabilities", "grant", "--help"]).ok().stdout;
     assert!(help.contains("Examples"), "{help}");
 }
+
+#[test]
+fn a_tool_may_have_a_limit_of_its_own() {
+    let home = home();
+    home.write("config.toml", "[rate_limit]\nrate = 0\ntools = { echo = 0.001 }\n");
+    let _daemon = home.up();
+    home.run(&["capabilities", "grant", "tool.call.echo"]).ok();
+    home.run(&["tools", "call", "echo", "--args", r#"{"text":"x"}"#]).ok();
+    let refused = home.run(&["tools", "call", "echo", "--args", r#"{"text":"x"}"#]).exits(3);
+    assert!(refused.stderr.contains("Rate limit exceeded"), "{}", refused.stderr);
+    home.run(&["tools", "call", "clock"]).ok();
+    assert!(home.run(&["config", "show"]).ok().stdout.contains("echo = 0.001"));
+}

@@ -170,6 +170,7 @@ impl Config {
         covenant_gate::config::Config {
             rate: self.rate_limit.rate,
             burst: self.rate_limit.burst,
+            tool_rates: self.rate_limit.tools.clone(),
             output_bytes: self.limits.output_bytes,
             approvals_expire: std::time::Duration::from_secs(self.approvals.expire_secs),
             ..covenant_gate::config::Config::default()
