@@ -290,3 +290,60 @@ fn a_tool_may_have_a_limit_of_its_own() {
     home.run(&["tools", "call", "clock"]).ok();
     assert!(home.run(&["config", "show"]).ok().stdout.contains("echo = 0.001"));
 }
+
+/// A peer that hangs up in the middle leaves no act half done: what is in force is on record, and the other way round.
+#[test]
+fn an_act_whose_asker_hangs_up_is_done_whole_or_not_at_all() {
+    use std::io::Write as _;
+    let home = unhurried();
+    let daemon = home.up();
+    let (port, token) =
+        (daemon.port(), std::fs::read_to_string(home.path().join("identity/operator.token")).unwrap());
+    for number in 0..120_u64 {
+        let body = json!({"subject": "any", "action": format!("tool.call.hung_up_{number}")}).to_string();
+        let request = format!(
+            "POST /api/v1/capabilities HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            token.trim(),
+            body.len()
+        );
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        // At once, and at moments in between: each finds the act at another point.
+        thread::sleep(std::time::Duration::from_micros(number * 25));
+    }
+    daemon.stop();
+    let _daemon = home.up();
+    let listed = home.run(&["capabilities", "list", "--json"]).ok().json();
+    let in_force: std::collections::BTreeSet<String> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|grant| grant["action"].as_str().unwrap().contains("hung_up"))
+        .map(|grant| grant["id"].as_str().unwrap().to_owned())
+        .collect();
+    let rows = home.run(&["audit", "recent", "-n", "10000", "--json"]).ok().json_lines();
+    let on_record: std::collections::BTreeSet<String> = rows
+        .iter()
+        .filter(|row| row["kind"] == "GrantAdded" && row["reason"].as_str().unwrap().contains("hung_up"))
+        .map(|row| row["agent_id"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(!in_force.is_empty(), "some of them arrived");
+    assert_eq!(in_force, on_record);
+}
+
+/// A secret that would make the file too large is refused, and what was there still works.
+#[test]
+fn a_secrets_file_is_never_left_larger_than_it_can_be_read() {
+    let home = unhurried();
+    home.write("secrets.toml", &format!("# {}\n[secrets]\nSMALL = \"long enough\"\n", "-".repeat(1_040_000)));
+    let daemon = home.up();
+    let value: String = (0..16_000).map(|number| format!("{number:04x}")).collect();
+    let refused = home.command(&["secrets", "set", "BIG"]).input(value).run();
+    assert_ne!(refused.code(), 0);
+    assert!(refused.stderr.contains("secrets.toml"), "{}", refused.stderr);
+    home.run(&["secrets", "remove", "SMALL"]).ok();
+    home.run(&["reload"]).ok();
+    daemon.stop();
+    home.up().stop();
+}

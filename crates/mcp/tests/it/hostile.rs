@@ -146,3 +146,14 @@ proptest! {
         });
     }
 }
+
+#[tokio::test]
+async fn half_a_message_and_then_silence_is_closed_and_the_others_are_served() {
+    let world = World::new().await;
+    let options = Options { patience: Duration::from_millis(100), ..Options::default() };
+    let mut silent = world.connect_as(Credential::peer(OPERATOR), options.clone());
+    let mut idle = world.connect_as(Credential::peer(OPERATOR), options);
+    silent.send_bytes(br#"{"jsonrpc":"2.0","id":1,"#).await;
+    assert!(matches!(silent.ended().await, Ended::Stalled));
+    assert_eq!(code(&idle.request("ping", json!({})).await), 0, "one that has said nothing may stay");
+}
