@@ -29,4 +29,4 @@ pub use daemon::Environment;
 pub use home::Home;
 pub use listen::ListenError;
 pub use running::{Running, runtime};
-pub use start::{Options, StartError, start};
+pub use start::{Extra, Options, StartError, start};

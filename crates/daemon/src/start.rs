@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use covenant_gate::audit::{AuditLog, Durability};
 use covenant_gate::gate::Parts as GateParts;
-use covenant_gate::{Clock, Fault, Gate, SystemClock, ToolRegistry};
+use covenant_gate::provider::{Completions, Prompts, Resources};
+use covenant_gate::{Clock, Fault, Gate, SystemClock, Tool, ToolRegistry};
 use covenant_model::audit::Kind;
 use covenant_store::Store;
 
@@ -43,6 +44,21 @@ pub struct Options {
     pub environment: Environment,
     /// How long running calls may go on when it stops.
     pub drain: Duration,
+    /// What it offers beside what is built in. The program has nothing to add; others that embed a daemon may.
+    pub extra: Extra,
+}
+
+/// Further tools, resources, prompts and completions, behind the same gate as everything else.
+#[derive(Default)]
+pub struct Extra {
+    /// Tools.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// Sources of resources.
+    pub resources: Vec<Arc<dyn Resources>>,
+    /// Sources of prompts.
+    pub prompts: Vec<Arc<dyn Prompts>>,
+    /// The source of completions.
+    pub completions: Option<Arc<dyn Completions>>,
 }
 
 /// Why a daemon did not start.
@@ -85,13 +101,14 @@ impl Options {
             clock: Arc::new(SystemClock),
             environment: Arc::new(|name| std::env::var(name).ok()),
             drain: shutdown::DRAIN,
+            extra: Extra::default(),
         }
     }
 }
 
 /// Starts a daemon. When this returns, it serves.
 pub async fn start(options: Options) -> Result<Running, StartError> {
-    let Options { home, overrides, echo, clock, environment, drain } = options;
+    let Options { home, overrides, echo, clock, environment, drain, extra } = options;
     let mut remarks = home.prepare()?;
     let socket = home.socket_to_bind()?;
     let started_at = clock.now();
@@ -110,7 +127,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         Sink::Files => open_audit(&home, &config, &identity, &clock)?,
         Sink::Database => open_audit_in(&store, &chain, &identity, &clock).await?,
     };
-    let gate = open_gate(&config, &read.secrets, identity, &store, audit, &clock).await?;
+    let gate = open_gate(&config, &read.secrets, identity, &store, audit, &clock, extra).await?;
     if fresh {
         first::grant_clock(&home, &gate).await?;
     }
@@ -205,9 +222,10 @@ async fn open_gate(
     store: &Arc<Store>,
     audit: AuditLog,
     clock: &Arc<dyn Clock>,
+    extra: Extra,
 ) -> Result<Arc<Gate>, StartError> {
     let mut tools = ToolRegistry::default();
-    for tool in covenant_tools::native(Arc::clone(clock)) {
+    for tool in covenant_tools::native(Arc::clone(clock)).into_iter().chain(extra.tools) {
         tools.register(tool)?;
     }
     let parts = GateParts {
@@ -221,9 +239,9 @@ async fn open_gate(
         operator_uid: trust::user(),
         clock: Arc::clone(clock),
         config: config.gate(),
-        resources: Vec::new(),
-        prompts: Vec::new(),
-        completions: None,
+        resources: extra.resources,
+        prompts: extra.prompts,
+        completions: extra.completions,
     };
     Ok(Gate::open(parts).await?)
 }

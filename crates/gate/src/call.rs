@@ -17,9 +17,11 @@ use crate::authenticate::Caller;
 use crate::capability::{Cleared, Permit};
 use crate::context::Context;
 use crate::gate::Gate;
+use crate::inquiry::{Unanswered, Why};
 use crate::limit::Admitted;
 use crate::output::{self, RawOutput, Redacted};
 use crate::refusal::{CallError, Fault, Refusal};
+use crate::seal::{self, Bound};
 use trail::Trail;
 
 /// How long a cancelled tool may take to wind down before it is dropped.
@@ -84,7 +86,11 @@ impl Gate {
             cleared.give_back().await;
             return Err(trail.refused(error).await);
         }
-        let context = context.within(entry.limit).inside(trail.call(), self.redactor());
+        let mut context = context.within(entry.limit).inside(trail.call(), self.redactor());
+        if let Err(refusal) = self.resume(caller, &entry.agent_id, digest, &mut context) {
+            cleared.give_back().await;
+            return Err(trail.refused(refusal.into()).await);
+        }
         let tool = entry.spec.name.as_str();
         self.pass(Passage { trail, cleared, digest, tool }, &context, |permit, context| {
             Box::pin(async move { Ok(entry.tool.run(permit, arguments, context).await) })
@@ -113,15 +119,74 @@ impl Gate {
         };
         let permit = cleared.into_permit(started.call().clone());
         let ended = run(tool, context, work(permit, context)).await;
-        match ended.and_then(|output| Ok(self.leave(output)?)) {
-            Ok(result) => started.finished_with(result).await,
-            Err(error) => Err(started.failed(error).await),
+        let left = ended.and_then(|output| match output.split() {
+            Ok(output) => Ok(self.leave(output)?),
+            Err(unanswered) => self.pause(tool, unanswered, &started.bound(digest), context),
+        });
+        match left {
+            Ok(result) => started.finished_with(result, &context.asked()).await,
+            Err(error) => Err(started.failed(error, &context.asked()).await),
         }
     }
 
     /// Removes secrets and caps the size: nothing leaves without passing here.
     fn leave(&self, output: RawOutput) -> Result<Redacted, Fault> {
         output::redact(output, &self.redactor(), self.config().output_bytes)
+    }
+
+    /// Takes up what earlier rounds of this very call left.
+    pub(crate) fn resume(
+        &self,
+        caller: &Caller,
+        agent_id: &str,
+        arguments: Digest,
+        context: &mut Context,
+    ) -> Result<(), Refusal> {
+        let Some(text) = context.to_open() else { return Ok(()) };
+        let bound = Bound { principal: caller.principal().as_str(), agent_id, arguments };
+        match self.seal.open(text, &bound, self.clock.now()) {
+            Some(carried) => {
+                context.carry(carried);
+                Ok(())
+            }
+            None => Err(Refusal::InvalidArguments {
+                tool: agent_id.to_owned(),
+                reason: "`requestState` was not given for this call, or too long ago: call again without it"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    /// Ends a round: what is asked leaves redacted, what is known leaves sealed.
+    fn pause(
+        &self,
+        tool: &str,
+        unanswered: Unanswered,
+        bound: &Bound<'_>,
+        context: &Context,
+    ) -> Result<Redacted, CallError> {
+        if let Why::Unsupported(kind) = unanswered.why {
+            return Err(Refusal::ClientCannot { tool: tool.to_owned(), kind }.into());
+        }
+        let failed =
+            |reason: &str| Ok(self.leave(ToolCallResult::error(format!("`{tool}` {reason}")).into())?);
+        let now = self.clock.now().millis();
+        let Some((requests, carried)) = context.outstanding(unanswered.remember, now) else {
+            return failed("waits for an answer to nothing");
+        };
+        if carried.round > seal::ROUNDS {
+            return failed("has asked too often");
+        }
+        let Some(state) = self.seal.close(&carried, bound)? else {
+            return failed("has more to remember than a client is given to carry");
+        };
+        let mut members = Map::new();
+        members.insert("inputRequests".to_owned(), Value::Object(requests));
+        let asked = self.leave(RawOutput::members(members))?;
+        if asked.is_error() {
+            return Ok(asked);
+        }
+        Ok(Redacted::input_required(&asked, &state)?)
     }
 
     /// The keyed digest of arguments, without a `token` among them.

@@ -9,7 +9,7 @@ use covenant_model::principal::Principal;
 use covenant_model::redact::Redactor;
 use covenant_model::token::TokenHash;
 use ed25519_dalek::{SigningKey, VerifyingKey};
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 use crate::audit::AuditLog;
 use crate::authenticate::TokenTable;
@@ -22,6 +22,10 @@ use crate::provider::{Completions, Prompts, Resources};
 use crate::random;
 use crate::refusal::Fault;
 use crate::registry::ToolRegistry;
+use crate::seal::Seal;
+
+/// How many updates of resources a slow listener may fall behind before it takes it that everything changed.
+const UPDATES: usize = 256;
 
 /// What a gate is made of.
 pub struct Parts {
@@ -73,6 +77,8 @@ pub struct Gate {
     redactor: ArcSwap<Redactor>,
     config: ArcSwap<Config>,
     changes: watch::Sender<u64>,
+    updates: broadcast::Sender<Arc<str>>,
+    pub(crate) seal: Seal,
     /// Held from reading the store until the set is swapped: an older set must not come last.
     loading: tokio::sync::Mutex<()>,
 }
@@ -80,6 +86,8 @@ pub struct Gate {
 impl Gate {
     /// Opens the gate on what the store holds.
     pub async fn open(parts: Parts) -> Result<Arc<Self>, Fault> {
+        // No arguments digest to this key: theirs are of JSON.
+        let seal = Seal::new(parts.audit.digest(b"the key that seals what clients carry"))?;
         let mut trusted = parts.trusted;
         trusted.push(parts.key.verifying_key());
         let gate = Arc::new(Self {
@@ -101,6 +109,8 @@ impl Gate {
             redactor: ArcSwap::from_pointee(parts.redactor),
             config: ArcSwap::from_pointee(parts.config),
             changes: watch::Sender::new(0),
+            updates: broadcast::Sender::new(UPDATES),
+            seal,
             loading: tokio::sync::Mutex::default(),
         });
         gate.load_tokens().await?;
@@ -161,13 +171,25 @@ impl Gate {
         self.announce();
     }
 
-    fn announce(&self) {
+    /// Says that what can be seen may have changed: faces compare what each of their clients sees.
+    pub fn announce(&self) {
         self.changes.send_modify(|revision| *revision = revision.wrapping_add(1));
     }
 
     /// Changes whenever tools or grants do.
     pub fn changed(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
+    }
+
+    /// Says that a resource has changed, to whoever follows it and may read it.
+    pub fn resource_updated(&self, uri: &str) {
+        // Nobody follows: nobody is told.
+        let _ = self.updates.send(uri.into());
+    }
+
+    /// The URIs of resources that change from now on. Who lags must take it that all have.
+    pub fn updates(&self) -> broadcast::Receiver<Arc<str>> {
+        self.updates.subscribe()
     }
 
     /// Replaces the tools; calls that run finish on those they started with.

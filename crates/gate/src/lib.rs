@@ -84,6 +84,7 @@ pub mod clock;
 pub mod config;
 pub mod context;
 pub mod gate;
+pub mod inquiry;
 pub mod limit;
 mod offer;
 pub mod operator;
@@ -93,6 +94,7 @@ pub mod provider;
 pub mod random;
 pub mod refusal;
 pub mod registry;
+mod seal;
 pub mod tool;
 
 pub use authenticate::{Caller, Credential};

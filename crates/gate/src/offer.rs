@@ -16,6 +16,7 @@ use crate::operator::Operator;
 use crate::output::{RawOutput, Redacted};
 use crate::provider::{NotProvided, Provided, Resources};
 use crate::refusal::{CallError, Fault, Refusal};
+use crate::registry::HeaderArgument;
 
 /// What there is besides tools. Faces advertise nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub struct Offers {
     pub resources: bool,
     /// Some source of prompts.
     pub prompts: bool,
+    /// Some source of resources that tells when one changes.
+    pub updates: bool,
     /// A source of completions.
     pub completions: bool,
 }
@@ -34,6 +37,7 @@ impl Gate {
         Offers {
             resources: !self.resources.is_empty(),
             prompts: !self.prompts.is_empty(),
+            updates: self.resources.iter().any(|source| source.tells_updates()),
             completions: self.completions.is_some(),
         }
     }
@@ -47,6 +51,18 @@ impl Gate {
             .entries()
             .filter(|entry| entry.required.iter().all(|action| grants.visible(principal, action, now)));
         mine.map(|entry| self.shown(&entry.json)).collect()
+    }
+
+    /// Which arguments of a tool stand in headers too, if this caller may call it and there are any.
+    pub fn header_arguments(&self, admitted: &Admitted, name: &str) -> Vec<HeaderArgument> {
+        let tools = self.tools.load();
+        let Some(entry) = tools.find(name).filter(|entry| !entry.headers.is_empty()) else {
+            return Vec::new();
+        };
+        let (grants, now) = (self.grants.load(), self.clock.now());
+        let principal = admitted.caller().principal();
+        let visible = entry.required.iter().all(|action| grants.visible(principal, action, now));
+        if visible { entry.headers.to_vec() } else { Vec::new() }
     }
 
     /// The whole catalogue, for the operator's own views.
@@ -88,6 +104,19 @@ impl Gate {
         listed
     }
 
+    /// Whether this caller may follow that resource: it is there, tells of changes, and may be read.
+    pub fn may_follow(&self, admitted: &Admitted, uri: &str) -> Result<(), Refusal> {
+        let sources = self.resources.iter().filter(|source| source.tells_updates());
+        let Some(source) = sources.into_iter().find(|source| source.serves(uri)) else {
+            return Err(Refusal::NotFound { what: self.shortened(&format!("resource `{uri}` to follow")) });
+        };
+        let (principal, action) = (admitted.caller().principal(), format!("tool.resource.{}", source.name()));
+        if self.grants.load().visible(principal, &action, self.clock.now()) {
+            return Ok(());
+        }
+        Err(Refusal::NotGranted { action, principal: principal.clone(), why: String::new() })
+    }
+
     /// The prompts this caller may get.
     pub fn prompts(&self, admitted: &Admitted) -> Vec<Value> {
         let (grants, now, redactor) = (self.grants.load(), self.clock.now(), self.redactor());
@@ -118,9 +147,9 @@ impl Gate {
         let name = source.name();
         let asked = Asked::new(format!("resource:{name}"), format!("tool.resource.{name}")).of("uri", uri);
         let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?;
-        let context = context.inside(trail.call(), self.redactor());
+        let mut context = context.inside(trail.call(), self.redactor());
         let caller = admitted.caller();
-        self.provide(caller, &asked, trail, &context, |context| source.read(uri, context)).await
+        self.provide(caller, &asked, trail, &mut context, |context| source.read(uri, context)).await
     }
 
     /// Gets a prompt: checked, recorded and redacted as a call is.
@@ -138,9 +167,10 @@ impl Gate {
         let mut asked = Asked::new(format!("prompt:{name}"), format!("tool.prompt.{name}"));
         asked.arguments.clone_from(&arguments);
         let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?;
-        let context = context.inside(trail.call(), self.redactor());
+        let mut context = context.inside(trail.call(), self.redactor());
         let caller = admitted.caller();
-        self.provide(caller, &asked, trail, &context, |context| source.get(name, &arguments, context)).await
+        self.provide(caller, &asked, trail, &mut context, |context| source.get(name, &arguments, context))
+            .await
     }
 
     /// Completes an argument; who may use what the reference names may complete it.
@@ -169,9 +199,9 @@ impl Gate {
         };
         asked.arguments.clone_from(&params);
         let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?;
-        let context = context.inside(trail.call(), self.redactor());
+        let mut context = context.inside(trail.call(), self.redactor());
         let caller = admitted.caller();
-        self.provide(caller, &asked, trail, &context, |context| source.complete(&params, context)).await
+        self.provide(caller, &asked, trail, &mut context, |context| source.complete(&params, context)).await
     }
 
     /// The path of what is no tool: the same as a tool's, but for look-up and schema.
@@ -180,7 +210,7 @@ impl Gate {
         caller: &Caller,
         asked: &'c Asked,
         mut trail: Trail<'c>,
-        context: &'c Context,
+        context: &'c mut Context,
         work: impl FnOnce(&'c Context) -> Provided<'c>,
     ) -> Result<Redacted, CallError> {
         let required = std::slice::from_ref(&asked.action);
@@ -195,12 +225,20 @@ impl Gate {
             return Err(trail.refused(error).await);
         }
         let digest = self.digest_of(&asked.arguments);
+        if let Err(refusal) = self.resume(caller, &asked.agent_id, digest, context) {
+            cleared.give_back().await;
+            return Err(trail.refused(refusal.into()).await);
+        }
         let passage = Passage { trail, cleared, digest, tool: &asked.agent_id };
         self.pass(passage, context, |_permit, context| {
             let provided = work(context);
-            Box::pin(
-                async move { provided.await.map(RawOutput::members).map_err(|why| self.not_provided(&why)) },
-            )
+            Box::pin(async move {
+                match provided.await {
+                    Ok(members) => Ok(RawOutput::members(members)),
+                    Err(NotProvided::Unanswered(unanswered)) => Ok(unanswered.into()),
+                    Err(why) => Err(self.not_provided(&why)),
+                }
+            })
         })
         .await
     }
@@ -208,6 +246,7 @@ impl Gate {
     fn not_provided(&self, why: &NotProvided) -> CallError {
         match why {
             NotProvided::NotFound(what) => self.missing(what),
+            NotProvided::Unanswered(_) => Fault::new("a question was left open", "unanswered").into(),
             NotProvided::Failed(why) => {
                 Fault::new(self.redactor().shown(why, 1000), "the provider failed").into()
             }
@@ -215,7 +254,11 @@ impl Gate {
     }
 
     fn missing(&self, what: &str) -> CallError {
-        Refusal::NotFound { what: self.redactor().shown(what, 200) }.into()
+        Refusal::NotFound { what: self.shortened(what) }.into()
+    }
+
+    fn shortened(&self, what: &str) -> String {
+        self.redactor().shown(what, 200)
     }
 }
 

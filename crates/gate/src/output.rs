@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
+use crate::inquiry::{Unanswered, Why};
 use crate::refusal::Fault;
 
 /// What a tool gave back, with whatever secrets it may hold. Nothing can send this.
@@ -17,6 +18,7 @@ enum Kind {
     Result(ToolCallResult),
     Members(Map<String, Value>),
     Raw(Box<RawValue>),
+    Unanswered(Unanswered),
 }
 
 impl RawOutput {
@@ -31,6 +33,15 @@ impl RawOutput {
     }
 }
 
+impl From<Unanswered> for RawOutput {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered.why {
+            Why::Failed(reason) => ToolCallResult::error(reason).into(),
+            _ => Self(Kind::Unanswered(unanswered)),
+        }
+    }
+}
+
 impl From<ToolCallResult> for RawOutput {
     fn from(result: ToolCallResult) -> Self {
         Self(Kind::Result(result))
@@ -41,7 +52,15 @@ impl From<ToolCallResult> for RawOutput {
 #[derive(Debug)]
 pub struct Redacted {
     json: Box<RawValue>,
-    is_error: bool,
+    outcome: Outcome,
+}
+
+/// What a result says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Ok,
+    Error,
+    InputRequired,
 }
 
 impl Redacted {
@@ -52,7 +71,34 @@ impl Redacted {
 
     /// Whether the tool itself failed.
     pub fn is_error(&self) -> bool {
-        self.is_error
+        self.outcome == Outcome::Error
+    }
+
+    /// Whether the caller must answer something and call again.
+    pub fn needs_input(&self) -> bool {
+        self.outcome == Outcome::InputRequired
+    }
+
+    pub(crate) fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// The result of a call that needs answers first. What is sealed is added last: it holds no readable secret.
+    pub(crate) fn input_required(asked: &Self, state: &str) -> Result<Self, Fault> {
+        let broken = |error| Fault::new("the questions cannot be written", error);
+        let members = asked.json.get().strip_prefix('{').unwrap_or_default();
+        let text = format!(r#"{{"resultType":"input_required","requestState":"{state}",{members}"#);
+        Ok(Self { json: RawValue::from_string(text).map_err(broken)?, outcome: Outcome::InputRequired })
+    }
+}
+
+impl RawOutput {
+    /// The question it ends with, if it is one.
+    pub(crate) fn split(self) -> Result<Self, Unanswered> {
+        match self.0 {
+            Kind::Unanswered(unanswered) => Err(unanswered),
+            kind => Ok(Self(kind)),
+        }
     }
 }
 
@@ -72,6 +118,9 @@ pub(crate) fn redact(output: RawOutput, redactor: &Redactor, limit: usize) -> Re
             let flag: Flag = serde_json::from_str(raw.get()).map_err(broken)?;
             (raw, flag.is_error)
         }
+        Kind::Unanswered(_) => {
+            (to_raw_value(&ToolCallResult::error("a question was left open")).map_err(broken)?, true)
+        }
     };
     if json.get().len() > limit {
         let reason = format!(
@@ -79,12 +128,13 @@ pub(crate) fn redact(output: RawOutput, redactor: &Redactor, limit: usize) -> Re
             json.get().len()
         );
         let json = to_raw_value(&ToolCallResult::error(reason)).map_err(broken)?;
-        return Ok(Redacted { json, is_error: true });
+        return Ok(Redacted { json, outcome: Outcome::Error });
     }
     let cleaned = match redactor.redact_json(json.get()) {
         std::borrow::Cow::Borrowed(_) => None,
         std::borrow::Cow::Owned(text) => Some(text),
     };
     let json = cleaned.map_or(Ok(json), |text| RawValue::from_string(text).map_err(broken))?;
-    Ok(Redacted { json, is_error })
+    let outcome = if is_error { Outcome::Error } else { Outcome::Ok };
+    Ok(Redacted { json, outcome })
 }

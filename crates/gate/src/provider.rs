@@ -9,12 +9,13 @@ use std::pin::Pin;
 use serde_json::{Map, Value};
 
 use crate::context::Context;
+use crate::inquiry::Unanswered;
 
 /// An answer of a provider: the members of a result, or a sentence saying why there is none.
 pub type Provided<'a> = Pin<Box<dyn Future<Output = Result<Map<String, Value>, NotProvided>> + Send + 'a>>;
 
 /// Why a provider gave no answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NotProvided {
     /// There is no such resource or prompt.
     #[error("{0}")]
@@ -22,6 +23,15 @@ pub enum NotProvided {
     /// It is there and could not be had.
     #[error("{0}")]
     Failed(String),
+    /// It needs an answer of the client first.
+    #[error("an answer of the client is needed first")]
+    Unanswered(Unanswered),
+}
+
+impl From<Unanswered> for NotProvided {
+    fn from(unanswered: Unanswered) -> Self {
+        Self::Unanswered(unanswered)
+    }
 }
 
 /// A source of resources, named as capabilities name it.
@@ -34,6 +44,10 @@ pub trait Resources: Send + Sync + 'static {
     fn templates(&self) -> Vec<Value>;
     /// Whether that URI is one of its own.
     fn serves(&self, uri: &str) -> bool;
+    /// Whether it tells when one of them changes, with [`crate::Gate::resource_updated`].
+    fn tells_updates(&self) -> bool {
+        false
+    }
     /// Reads one: the members of a `resources/read` result.
     fn read<'a>(&'a self, uri: &'a str, context: &'a Context) -> Provided<'a>;
 }

@@ -84,6 +84,14 @@ pub enum Refusal {
         /// Which tool.
         tool: String,
     },
+    /// The tool asks its client something that this client did not say it can be asked.
+    #[error("`{tool}` asks its client for {}, and this client did not declare that it can answer", kind.capability())]
+    ClientCannot {
+        /// Which tool.
+        tool: String,
+        /// What it asks for.
+        kind: crate::inquiry::Kind,
+    },
     /// Only the operator may do that.
     #[error(
         "{principal} may not administer this home: only its operator may, by the CLI or with the operator token"
@@ -108,6 +116,7 @@ impl Refusal {
             Self::ApprovalsFull { .. } => "approvals_full",
             Self::TimedOut { .. } => "timed_out",
             Self::Cancelled { .. } => "cancelled",
+            Self::ClientCannot { .. } => "client_cannot",
             Self::NotOperator { .. } => "not_operator",
         }
     }

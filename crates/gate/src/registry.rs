@@ -1,5 +1,7 @@
 //! What can be called, by name: an immutable snapshot, swapped whole. Looking up is private to the gate.
 
+mod headers;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +13,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::limit::Bucket;
 use crate::tool::Tool;
+
+pub use headers::HeaderArgument;
 
 /// All tools, in the order of their names.
 #[derive(Default)]
@@ -29,6 +33,7 @@ pub(crate) struct Entry {
     pub(crate) definition: [u8; 32],
     pub(crate) limit: Duration,
     pub(crate) bucket: Bucket,
+    pub(crate) headers: Box<[HeaderArgument]>,
 }
 
 /// Why a tool was not taken.
@@ -68,6 +73,7 @@ impl ToolRegistry {
             json: json.into(),
             validator,
             bucket: Bucket::default(),
+            headers: headers::of(&spec.input_schema),
             spec: spec.clone(),
             tool,
         };

@@ -25,6 +25,10 @@ pub const INTERNAL_ERROR: i32 = -32603;
 pub const RESOURCE_NOT_FOUND: i32 = -32002;
 /// A revision of the protocol we do not speak.
 pub const UNSUPPORTED_VERSION: i32 = -32022;
+/// A header says something other than the body.
+pub const HEADER_MISMATCH: i32 = -32020;
+/// The request needs something of the client that it did not declare.
+pub const MISSING_CAPABILITY: i32 = -32021;
 /// Too many requests.
 pub const RATE_LIMITED: i32 = -32000;
 /// No valid credential.
@@ -109,6 +113,8 @@ impl From<Refusal> for RpcError {
             Refusal::ApprovalsFull { .. } => Self::new(APPROVALS_FULL, message),
             Refusal::TimedOut { .. } => Self::new(TIMED_OUT, message),
             Refusal::Cancelled { .. } => Self::new(CANCELLED, message),
+            Refusal::ClientCannot { kind, .. } => Self::new(MISSING_CAPABILITY, message)
+                .with(json!({ "requiredCapabilities": { kind.capability(): {} } })),
             Refusal::NotOperator { .. } => Self::new(NOT_OPERATOR, message),
         }
     }

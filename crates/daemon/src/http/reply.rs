@@ -77,7 +77,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         Refusal::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
         Refusal::UnknownTool { .. } | Refusal::NotFound { .. } => StatusCode::NOT_FOUND,
         Refusal::NotGranted { .. } | Refusal::NotOperator { .. } => StatusCode::FORBIDDEN,
-        Refusal::InvalidArguments { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        Refusal::InvalidArguments { .. } | Refusal::ClientCannot { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::PendingApproval { .. } | Refusal::ApprovalsFull { .. } => StatusCode::CONFLICT,
         Refusal::TimedOut { .. } | Refusal::Cancelled { .. } => StatusCode::SERVICE_UNAVAILABLE,
     }
@@ -102,6 +102,7 @@ fn action(refusal: &Refusal) -> String {
         Refusal::ApprovalsFull { .. } => "wait until some of them are decided".into(),
         Refusal::TimedOut { .. } => "ask for less, or try again".into(),
         Refusal::Cancelled { .. } => "try again".into(),
+        Refusal::ClientCannot { .. } => "call it from an MCP client that can be asked".into(),
         Refusal::NotOperator { .. } => "use the CLI as the owner of this home, without COVENANT_TOKEN".into(),
     }
 }

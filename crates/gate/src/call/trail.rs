@@ -10,11 +10,13 @@ use covenant_model::redact::Redactor;
 
 use super::decision_of;
 use crate::authenticate::Caller;
-use crate::context::{Context, Trace};
+use crate::context::{Context, Heard, Trace};
 use crate::gate::Gate;
-use crate::output::Redacted;
+use crate::inquiry;
+use crate::output::{Outcome, Redacted};
 use crate::random;
 use crate::refusal::{CallError, Fault, Refusal};
+use crate::seal::Bound;
 
 /// A call that has not started: its checks are kept until they can be written together with what they led to.
 pub(crate) struct Trail<'g> {
@@ -128,19 +130,27 @@ impl Started<'_> {
     }
 
     /// Writes down how it ended, and only then hands the result out.
-    pub(crate) async fn finished_with(self, result: Redacted) -> Result<Redacted, CallError> {
-        let decision = if result.is_error() { Decision::Error } else { Decision::Ok };
-        self.end(decision, Some(&result), None).await?;
+    pub(crate) async fn finished_with(
+        self,
+        result: Redacted,
+        asked: &[(inquiry::Kind, Heard)],
+    ) -> Result<Redacted, CallError> {
+        let decision = match result.outcome() {
+            Outcome::Ok => Decision::Ok,
+            Outcome::Error => Decision::Error,
+            Outcome::InputRequired => Decision::InputRequired,
+        };
+        self.end(decision, Some(&result), None, asked).await?;
         Ok(result)
     }
 
     /// Writes down that it did not finish, and says so.
-    pub(crate) async fn failed(self, error: CallError) -> CallError {
+    pub(crate) async fn failed(self, error: CallError, asked: &[(inquiry::Kind, Heard)]) -> CallError {
         let code = match &error {
             CallError::Refused(refusal) => refusal.code(),
             CallError::Fault(_) => "fault",
         };
-        match self.end(decision_of(&error), None, Some(code)).await {
+        match self.end(decision_of(&error), None, Some(code), asked).await {
             Ok(()) => error,
             Err(fault) => fault.into(),
         }
@@ -153,11 +163,29 @@ impl Started<'_> {
         event
     }
 
+    /// The row of something the client was asked.
+    fn question(&self, (kind, heard): (inquiry::Kind, Heard)) -> Event<'_> {
+        let decision = match heard {
+            Heard::Answered => Decision::Ok,
+            Heard::Unanswered => Decision::Failed,
+            Heard::Later => Decision::InputRequired,
+        };
+        let mut event = self.trail.event(Kind::ClientAsked, decision);
+        event.reason = Some(kind.method());
+        event
+    }
+
+    /// Which call this is, for what its client carries.
+    pub(crate) fn bound(&self, arguments: Digest) -> Bound<'_> {
+        Bound { principal: self.trail.principal.as_str(), agent_id: &self.trail.agent_id, arguments }
+    }
+
     async fn end(
         mut self,
         decision: Decision,
         result: Option<&Redacted>,
         reason: Option<&str>,
+        asked: &[(inquiry::Kind, Heard)],
     ) -> Result<(), Fault> {
         // From here on the row is the log's: dropping us must not write a second one.
         self.ended = true;
@@ -165,7 +193,14 @@ impl Started<'_> {
         let mut event = self.event(decision);
         event.result = result.map(|result| audit.digest(result.json().get().as_bytes()));
         event.reason = reason;
-        match audit.append(std::slice::from_ref(&event), &self.trail.redactor).await {
+        let written = if asked.is_empty() {
+            audit.append(std::slice::from_ref(&event), &self.trail.redactor).await
+        } else {
+            let mut events: Vec<Event<'_>> = asked.iter().map(|asked| self.question(*asked)).collect();
+            events.push(event);
+            audit.append(&events, &self.trail.redactor).await
+        };
+        match written {
             Ok(_) => Ok(()),
             Err(fault) => {
                 audit.owe(event, &self.trail.redactor);

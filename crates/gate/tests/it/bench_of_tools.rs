@@ -54,6 +54,7 @@ pub(crate) fn registry() -> ToolRegistry {
     for name in ["echo", "panics", "slow", "waits", "forever", "fails", "raw", "who", "progress"] {
         registry.register(Arc::new(Behaves(name))).unwrap();
     }
+    registry.register(Arc::new(crate::inquiries::Curious)).unwrap();
     registry
 }
 

@@ -5,6 +5,7 @@
 mod bench_of_tools;
 mod calls;
 mod capabilities;
+mod inquiries;
 mod limits;
 
 use std::path::PathBuf;

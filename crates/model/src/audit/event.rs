@@ -61,6 +61,8 @@ words!(
         CallInterrupted = "CallInterrupted",
         /// A call was refused before it began.
         CallRefused = "CallRefused",
+        /// The client was asked something while a call of its own ran: its person, its model, its roots.
+        ClientAsked = "ClientAsked",
         /// A grant was made.
         GrantAdded = "GrantAdded",
         /// A grant was taken back.
@@ -107,6 +109,8 @@ words!(
         Ok = "ok",
         /// The tool gave a result that says it failed.
         Error = "error",
+        /// The tool needs an answer first: the caller repeats the call with it.
+        InputRequired = "input_required",
         /// Something broke.
         Failed = "failed",
         /// The caller took it back.
