@@ -33,9 +33,6 @@ pub fn of(method: &str, meta: &Meta<'_>) -> Result<Era, RpcError> {
         };
     };
     let Some(version) = text(version) else { return Err(missing("protocolVersion")) };
-    if method == "initialize" {
-        return Ok(Era::Legacy);
-    }
     match version.as_ref() {
         MODERN if meta.capabilities.is_some_and(|value| value.get().starts_with('{')) => Ok(Era::Modern),
         MODERN => Err(missing("clientCapabilities")),
@@ -79,7 +76,7 @@ mod tests {
         assert_eq!(decide("tools/list", "{}"), Ok(Era::Legacy));
         assert_eq!(decide("tools/list", r#"{"progressToken":1}"#), Ok(Era::Legacy));
         assert_eq!(decide("tools/list", WHOLE), Ok(Era::Modern));
-        assert_eq!(decide("initialize", WHOLE), Ok(Era::Legacy));
+        assert_eq!(decide("initialize", WHOLE), Ok(Era::Modern), "which has no handshake");
     }
 
     #[test]
