@@ -47,11 +47,13 @@ pub fn negotiate(wanted: &str) -> &'static str {
     legacy.find(|version| *version == wanted).unwrap_or(NEWEST_LEGACY)
 }
 
-fn missing(key: &str) -> RpcError {
+/// Says what a request of the modern era lacks.
+pub fn missing(key: &str) -> RpcError {
     RpcError::invalid_params(format_args!("`_meta` needs `io.modelcontextprotocol/{key}`"))
 }
 
-fn unsupported(version: &str) -> RpcError {
+/// Says that we do not speak that revision.
+pub fn unsupported(version: &str) -> RpcError {
     let mut error = RpcError::new(UNSUPPORTED_VERSION, "Unsupported protocol version");
     error.data = Some(json!({ "supported": SUPPORTED, "requested": version }));
     error

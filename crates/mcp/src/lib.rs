@@ -8,6 +8,7 @@ pub mod connection;
 pub mod era;
 pub mod framing;
 pub mod headers;
+pub mod http;
 pub mod message;
 pub mod outlet;
 pub mod params;

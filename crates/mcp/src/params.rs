@@ -148,7 +148,7 @@ pub(crate) fn kinds(capabilities: Option<&RawValue>) -> Kinds {
 }
 
 /// What a request says about itself.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
 pub struct Meta<'a> {
     #[serde(
         borrow,

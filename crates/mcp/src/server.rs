@@ -174,7 +174,7 @@ impl Session {
     ) -> Received {
         match message::read(bytes) {
             Ok(Incoming::Request(request)) => {
-                let ask = self.read(request);
+                let ask = Ask::read(request);
                 match self.gate.authenticate(credential) {
                     Ok(caller) => self.take(&caller, &ask, Carrier::default(), outlet),
                     Err(refusal) => self.answered(&ask, Era::Legacy, refusal.into()),
@@ -185,17 +185,6 @@ impl Session {
         }
     }
 
-    /// Finds what a request brings, and says in the log that it came.
-    pub fn read<'a>(&self, request: Request<'a>) -> Ask<'a> {
-        let ask = Ask::read(request);
-        let Request { id, method, .. } = &ask.request;
-        match ask.subject().filter(|_| method == "tools/call") {
-            Some(tool) => trace::received_call(&self.gate, method, id, &tool),
-            None => trace::received(&self.gate, method, id),
-        }
-        ask
-    }
-
     /// Takes one request of that caller.
     pub fn take(
         self: &Arc<Self>,
@@ -204,6 +193,11 @@ impl Session {
         carrier: Carrier<'_>,
         outlet: &Arc<dyn Outlet>,
     ) -> Received {
+        let Request { id, method, .. } = &ask.request;
+        match ask.subject().filter(|_| method == "tools/call") {
+            Some(tool) => trace::received_call(&self.gate, method, id, &tool),
+            None => trace::received(&self.gate, method, id),
+        }
         let mut era = Era::Legacy;
         let received =
             self.ask(caller, ask, carrier, &mut era).and_then(|asked| self.dispatch(asked, outlet));

@@ -28,11 +28,7 @@ impl Session {
         announce("tools", json!({ "listChanged": true }));
         announce("logging", json!({}));
         if offers.resources {
-            let mut resources = json!({ "listChanged": true });
-            if offers.updates {
-                resources["subscribe"] = true.into();
-            }
-            announce("resources", resources);
+            announce("resources", json!({ "listChanged": true, "subscribe": offers.updates }));
         }
         if offers.prompts {
             announce("prompts", json!({ "listChanged": true }));
