@@ -5,6 +5,7 @@
 //! takes long, as a stream. There is no second set of rules for either.
 
 pub(crate) mod accept;
+mod early;
 pub(crate) mod letters;
 pub(crate) mod sessions;
 mod stream;
@@ -15,26 +16,27 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
-use bytes::Bytes;
-use covenant_gate::{Caller, Credential, Fault, Refusal};
+use covenant_gate::{Caller, Credential, Fault};
+use covenant_mcp::era;
 use covenant_mcp::headers::Headers;
 use covenant_mcp::http::{SESSION, Said, VERSION, Way, status, way};
 use covenant_mcp::message::Id;
 use covenant_mcp::outlet::{Outlet, Unheard};
-use covenant_mcp::reply::{Answer, INTERNAL_ERROR, RATE_LIMITED, RpcError, encode_error};
-use covenant_mcp::server::subscriptions::{Change, Watch};
+use covenant_mcp::reply::{Answer, RATE_LIMITED, RpcError};
+use covenant_mcp::server::subscriptions::{Change, Listen, Watch};
 use covenant_mcp::server::{Carrier, Received, Session};
-use http::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use http::header::{HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
 use hyper::body::Incoming;
+use tokio_util::sync::CancellationToken;
 
 use super::serve::{Seat, Via};
 use super::{auth, document, upgrade};
 use crate::daemon::Daemon;
 use accept::{Accepts, accepts};
+use early::{Early, json};
 use letters::Letters;
 use sessions::{Limits, Slot};
 use stream::{Call, Listening};
@@ -58,18 +60,15 @@ impl Headers for Read<'_> {
     }
 }
 
-/// Who asks, and on what.
+/// Who asks, and how.
 struct Asker<'a> {
     daemon: &'a Arc<Daemon>,
-    headers: &'a HeaderMap,
+    headers: Read<'a>,
     credential: Credential,
     caller: Caller,
     accepts: Accepts,
     seat: &'a Arc<Seat>,
 }
-
-/// An answer that ends the matter early.
-type Early = Box<Response>;
 
 /// How long sessions may be idle, and how many there may be.
 pub(crate) fn limits(daemon: &Daemon) -> Limits {
@@ -77,7 +76,7 @@ pub(crate) fn limits(daemon: &Daemon) -> Limits {
     Limits { idle: Duration::from_secs(http.session_idle_secs), in_all: http.max_sessions }
 }
 
-/// Answers what is MCP over HTTP; what is not is given back.
+/// Answers what is MCP over HTTP; the body of what is not is given back.
 pub(crate) async fn answer(
     daemon: &Arc<Daemon>,
     parts: &Parts,
@@ -85,150 +84,159 @@ pub(crate) async fn answer(
     body: Incoming,
     seat: &Arc<Seat>,
 ) -> Result<Response, Incoming> {
-    if parts.uri.path() != PATH {
+    if parts.uri.path() != PATH || (parts.method == Method::GET && upgrade::wanted(&parts.headers)) {
         return Err(body);
     }
-    let credential = || auth::shown(&parts.headers, Some(via));
-    let response = match parts.method {
-        Method::POST => post(daemon, credential(), parts, body, seat).await,
-        Method::DELETE => delete(daemon, credential(), parts, seat).await,
-        Method::GET if !upgrade::wanted(&parts.headers) => get(daemon, credential(), parts, seat).await,
+    let asker = || Asker::of(daemon, &parts.headers, via, seat);
+    let answered = match parts.method {
+        Method::POST => async { asker()?.post(body).await }.await,
+        Method::GET => async { asker()?.get().await }.await,
+        Method::DELETE => async { asker()?.delete().await }.await,
         _ => return Err(body),
     };
-    Ok(response)
+    Ok(answered.unwrap_or_else(Early::response))
 }
 
-/// Takes one message.
-async fn post<B>(
-    daemon: &Arc<Daemon>,
-    credential: Credential,
-    parts: &Parts,
-    body: B,
-    seat: &Arc<Seat>,
-) -> Response
-where
-    B: http_body::Body<Data = Bytes> + Send,
-    B::Error: Into<axum::BoxError>,
-{
-    match take(daemon, credential, parts, body, seat).await {
-        Ok(response) => response,
-        Err(early) => *early,
+impl<'a> Asker<'a> {
+    fn of(
+        daemon: &'a Arc<Daemon>,
+        headers: &'a HeaderMap,
+        via: &Via,
+        seat: &'a Arc<Seat>,
+    ) -> Result<Self, Early> {
+        let credential = auth::shown(headers, Some(via));
+        let caller = daemon.gate.authenticate(&credential).map_err(Early::unauthenticated)?;
+        Ok(Self { daemon, headers: Read(headers), credential, caller, accepts: accepts(headers), seat })
     }
-}
 
-async fn take<B>(
-    daemon: &Arc<Daemon>,
-    credential: Credential,
-    parts: &Parts,
-    body: B,
-    seat: &Arc<Seat>,
-) -> Result<Response, Early>
-where
-    B: http_body::Body<Data = Bytes> + Send,
-    B::Error: Into<axum::BoxError>,
-{
-    let asker = asker(daemon, credential, &parts.headers, seat)?;
-    if !accept::is_json(&parts.headers) {
-        let error = RpcError::invalid_request("the body must be JSON: send `Content-Type: application/json`");
-        return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error));
-    }
-    if !asker.accepts.json && !asker.accepts.stream {
-        return Err(refused(StatusCode::NOT_ACCEPTABLE, None, &not_acceptable()));
-    }
-    let limit = daemon.config().limits.request_bytes;
-    let bytes = document::read(body, limit, document::PATIENCE).await.map_err(|failure| {
-        let (status, message) = (failure.status(), failure.message().to_owned());
-        let mut response = refused(status, None, &RpcError::invalid_request(message));
-        failure.headers().for_each(|(name, value)| drop(response.headers_mut().insert(name, value)));
-        response
-    })?;
-    asker.message(&bytes).await
-}
-
-fn asker<'a>(
-    daemon: &'a Arc<Daemon>,
-    credential: Credential,
-    headers: &'a HeaderMap,
-    seat: &'a Arc<Seat>,
-) -> Result<Asker<'a>, Early> {
-    let caller = daemon.gate.authenticate(&credential).map_err(|refusal| unauthenticated(refusal))?;
-    Ok(Asker { daemon, headers, credential, caller, accepts: accepts(headers), seat })
-}
-
-impl Asker<'_> {
-    async fn message(&self, bytes: &[u8]) -> Result<Response, Early> {
+    /// Takes one message.
+    async fn post(&self, body: Incoming) -> Result<Response, Early> {
+        if !accept::is_json(self.headers.0) {
+            let error =
+                RpcError::invalid_request("the body must be JSON: send `Content-Type: application/json`");
+            return Err(Early::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, error));
+        }
+        if !self.accepts.json && !self.accepts.stream {
+            return Err(Early::not_acceptable(None));
+        }
+        let limit = self.daemon.config().limits.request_bytes;
+        let bytes = document::read(body, limit, document::PATIENCE).await?;
         let gate = &self.daemon.gate;
-        let said = Said::read(bytes).map_err(|malformed| {
-            let error = Session::redacted(gate, malformed.error);
-            refused(StatusCode::BAD_REQUEST, malformed.id.as_ref(), &error)
-        })?;
-        let headers = Read(self.headers);
-        let way = way(&headers, &said)
-            .map_err(|error| refused(StatusCode::BAD_REQUEST, said.id(), &Session::redacted(gate, error)))?;
+        let bad =
+            |id: Option<&Id>, error| Early::new(StatusCode::BAD_REQUEST, id, Session::redacted(gate, error));
+        let said = Said::read(&bytes).map_err(|malformed| bad(malformed.id.as_ref(), malformed.error))?;
+        let way = way(&self.headers, &said).map_err(|error| bad(said.id(), error))?;
+        self.serve(&said, way).await
+    }
+
+    async fn serve(&self, said: &Said<'_>, way: Way<'_>) -> Result<Response, Early> {
         let slot = match way {
             Way::Session(id) => Some(self.slot(id, said.id()).await?),
             _ => None,
         };
-        let session = slot.as_ref().map_or_else(|| Session::new(gate.clone()), |slot| slot.session.clone());
-        let ask = match &said {
+        let session = match &slot {
+            Some(slot) => slot.session.clone(),
+            None => Session::new(self.daemon.gate.clone()),
+        };
+        let ask = match said {
             Said::Request(ask) => ask,
             Said::Other(other) => {
                 session.hear(other);
                 return Ok(StatusCode::ACCEPTED.into_response());
             }
         };
-        let streams = self.accepts.streams && way != Way::Plain;
-        let letters = streams.then(Letters::new);
+        let letters = (self.accepts.streams && way != Way::Plain).then(Letters::new);
         let outlet: Arc<dyn Outlet> = match &letters {
             Some(letters) => letters.clone(),
             None => Arc::new(Unheard),
         };
-        let carrier = Carrier { headers: Some(&headers) };
-        match session.take(&self.caller, ask, carrier, &outlet) {
+        match session.take(&self.caller, ask, Carrier { headers: Some(&self.headers) }, &outlet) {
             Received::Answered(answer) => {
                 if let Some(slot) = slot.filter(|_| TOLD.contains(&ask.request.method.as_ref())) {
-                    self.daemon
-                        .sessions
-                        .keep(&slot)
-                        .await
-                        .map_err(|fault| broken(Some(&answer.id), &fault))?;
+                    let kept = self.daemon.sessions.keep(&slot).await;
+                    kept.map_err(|fault| Early::broken(Some(&answer.id), &fault))?;
                 }
-                let mut response = document(&answer);
-                if way == Way::Opening && response.status() == StatusCode::OK && session.is_open() {
-                    let id = self.open(session, &answer.id).await?;
-                    response.headers_mut().insert(SESSION, id);
-                }
+                let opened = match way {
+                    Way::Opening if session.is_open() => Some(self.open(session, &answer.id).await?),
+                    _ => None,
+                };
+                let mut response = if self.accepts.json {
+                    document(&answer)
+                } else {
+                    stream::response(Call::ended(answer, Letters::new()))
+                };
+                response.headers_mut().extend(opened.map(|id| (HeaderName::from_static(SESSION), id)));
                 Ok(response)
             }
             Received::Running(running) => {
-                let giving_up = self.daemon.stop.giving_up.clone();
-                let outlasts = slot.is_some();
+                // Before 2026 a client that hung up had not thereby taken its request back.
+                let (outlasts, giving_up) = (slot.is_some(), self.daemon.stop.giving_up.clone());
                 let underway = Underway::new(running, session, outlasts, self.seat.clone(), giving_up);
                 Ok(run(underway, letters, self.accepts.json).await)
             }
-            Received::Listening(listen) => {
-                if !self.accepts.stream {
-                    return Err(refused(StatusCode::NOT_ACCEPTABLE, said.id(), &not_acceptable()));
-                }
-                let place = self.place(None, said.id())?;
-                let watch = Watch::new(gate.clone(), self.credential.clone(), listen.admitted().clone());
-                let listen = Arc::new(listen);
-                let changes = listen.clone();
-                Ok(stream::listen(
-                    watch,
-                    Listening {
-                        first: Some(listen.acknowledgement()),
-                        changed: move |change: &Change| changes.changed(change),
-                        last: move || Some(listen.ended()),
-                        closing: self.daemon.stop.closing.clone(),
-                        over: tokio_util::sync::CancellationToken::new(),
-                    },
-                    place,
-                ))
-            }
+            Received::Listening(listen) => self.listen(listen),
             Received::Refused(_) | Received::Nothing | Received::Ready | Received::TakenBack(_) => {
                 Ok(StatusCode::ACCEPTED.into_response())
             }
+        }
+    }
+
+    /// The stream of a stateless client that listens.
+    fn listen(&self, listen: Listen) -> Result<Response, Early> {
+        if !self.accepts.stream {
+            return Err(Early::not_acceptable(Some(listen.id())));
+        }
+        let place = self.place(None, Some(listen.id()))?;
+        let watch = Watch::new(self.daemon.gate.clone(), self.credential.clone(), listen.admitted().clone());
+        let listen = Arc::new(listen);
+        let changes = listen.clone();
+        let listening = Listening {
+            first: Some(listen.acknowledgement()),
+            changed: move |change: &Change| changes.changed(change),
+            last: move || Some(listen.ended()),
+            closing: self.daemon.stop.closing.clone(),
+            over: CancellationToken::new(),
+        };
+        Ok(stream::listen(watch, listening, place))
+    }
+
+    /// Opens the stream on which a session hears of changes.
+    async fn get(&self) -> Result<Response, Early> {
+        let slot = self.named().await?;
+        if !self.accepts.stream {
+            return Err(Early::not_acceptable(None));
+        }
+        let limited =
+            |refusal: covenant_gate::Refusal| Early::new(StatusCode::TOO_MANY_REQUESTS, None, refusal.into());
+        let admitted = self.daemon.gate.admit(&self.caller).map_err(limited)?;
+        let place = self.place(Some(&slot), None)?;
+        let watch = Watch::new(self.daemon.gate.clone(), self.credential.clone(), admitted);
+        let listening = Listening {
+            first: None,
+            over: slot.take_over(),
+            changed: move |change: &Change| slot.session.changed(change),
+            last: || None,
+            closing: self.daemon.stop.closing.clone(),
+        };
+        Ok(stream::listen(watch, listening, place))
+    }
+
+    /// Ends a session.
+    async fn delete(&self) -> Result<Response, Early> {
+        let slot = self.named().await?;
+        self.daemon.sessions.close(&slot).await.map_err(|fault| Early::broken(None, &fault))?;
+        Ok(StatusCode::NO_CONTENT.into_response())
+    }
+
+    /// The session the headers name. Without one there is nothing here but POST: so it is for a stateless client.
+    async fn named(&self) -> Result<Arc<Slot>, Early> {
+        let session = self.headers.get(SESSION).ok_or_else(Early::sessions_only)?;
+        match self.headers.get(VERSION) {
+            Some(version) if !era::SUPPORTED.contains(&version) => {
+                let error = Session::redacted(&self.daemon.gate, era::unsupported(version));
+                Err(Early::new(StatusCode::BAD_REQUEST, None, error))
+            }
+            _ => self.slot(session, None).await,
         }
     }
 
@@ -236,85 +244,25 @@ impl Asker<'_> {
     async fn slot(&self, session: &str, id: Option<&Id>) -> Result<Arc<Slot>, Early> {
         let (now, limits) = (self.daemon.clock.now(), limits(self.daemon));
         let found = self.daemon.sessions.find(session, &self.daemon.gate, &self.caller, now, limits).await;
-        found.map_err(|fault| broken(id, &fault))?.ok_or_else(|| {
-            let error = RpcError::invalid_request("there is no such session: send `initialize` to begin one");
-            refused(StatusCode::NOT_FOUND, id, &error)
-        })
+        found.map_err(|fault| Early::broken(id, &fault))?.ok_or_else(|| Early::no_session(id))
     }
 
+    /// Keeps a session that has begun; the id its client shows from now on.
     async fn open(&self, session: Arc<Session>, id: &Id) -> Result<HeaderValue, Early> {
         let (now, limits) = (self.daemon.clock.now(), limits(self.daemon));
         let opened = self.daemon.sessions.open(session, self.caller.principal(), now, limits).await;
         let value = opened.and_then(|id| {
             HeaderValue::try_from(id).map_err(|error| Fault::new("no session id could be made", error))
         });
-        value.map_err(|fault| broken(Some(id), &fault))
+        value.map_err(|fault| Early::broken(Some(id), &fault))
     }
 
     /// A place among those who listen.
     fn place(&self, slot: Option<&Arc<Slot>>, id: Option<&Id>) -> Result<sessions::Place, Early> {
         self.daemon.sessions.place(&self.caller, slot).ok_or_else(|| {
             let error = RpcError::new(RATE_LIMITED, "you listen on too many streams already: end one first");
-            refused(StatusCode::TOO_MANY_REQUESTS, id, &error)
+            Early::new(StatusCode::TOO_MANY_REQUESTS, id, error)
         })
-    }
-}
-
-/// Opens the stream on which a session hears of changes.
-async fn get(daemon: &Arc<Daemon>, credential: Credential, parts: &Parts, seat: &Arc<Seat>) -> Response {
-    let opened = async {
-        let asker = asker(daemon, credential, &parts.headers, seat)?;
-        let slot = asker.named().await?;
-        if !asker.accepts.stream {
-            return Err(refused(StatusCode::NOT_ACCEPTABLE, None, &not_acceptable()));
-        }
-        let admitted = daemon
-            .gate
-            .admit(&asker.caller)
-            .map_err(|refusal| refused(StatusCode::TOO_MANY_REQUESTS, None, &refusal.into()))?;
-        let place = asker.place(Some(&slot), None)?;
-        let watch = Watch::new(daemon.gate.clone(), asker.credential.clone(), admitted);
-        let listening = Listening {
-            first: None,
-            over: slot.take_over(),
-            changed: move |change: &Change| slot.session.changed(change),
-            last: || None,
-            closing: daemon.stop.closing.clone(),
-        };
-        Ok(stream::listen(watch, listening, place))
-    };
-    opened.await.unwrap_or_else(|early: Early| *early)
-}
-
-/// Ends a session.
-async fn delete(daemon: &Arc<Daemon>, credential: Credential, parts: &Parts, seat: &Arc<Seat>) -> Response {
-    let ended = async {
-        let asker = asker(daemon, credential, &parts.headers, seat)?;
-        let slot = asker.named().await?;
-        daemon.sessions.close(&slot).await.map_err(|fault| broken(None, &fault))?;
-        Ok(StatusCode::NO_CONTENT.into_response())
-    };
-    ended.await.unwrap_or_else(|early: Early| *early)
-}
-
-impl Asker<'_> {
-    /// The session the headers name. Without one there is nothing here but POST: so it is for a stateless client.
-    async fn named(&self) -> Result<Arc<Slot>, Early> {
-        let headers = Read(self.headers);
-        let Some(session) = headers.get(SESSION) else {
-            let error =
-                RpcError::invalid_request("this is for sessions only: send `Mcp-Session-Id`, or POST");
-            let mut response = refused(StatusCode::METHOD_NOT_ALLOWED, None, &error);
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
-            return Err(response);
-        };
-        if let Some(version) = headers.get(VERSION)
-            && !covenant_mcp::era::SUPPORTED.contains(&version)
-        {
-            let error = Session::redacted(&self.daemon.gate, covenant_mcp::era::unsupported(version));
-            return Err(refused(StatusCode::BAD_REQUEST, None, &error));
-        }
-        self.slot(session, None).await
     }
 }
 
@@ -356,34 +304,5 @@ fn document(answer: &Answer) -> Response {
     if body.is_empty() {
         return StatusCode::ACCEPTED.into_response();
     }
-    let status = StatusCode::from_u16(status(answer)).unwrap_or(StatusCode::OK);
-    json(status, body)
-}
-
-fn json(status: StatusCode, body: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
-}
-
-fn refused(status: StatusCode, id: Option<&Id>, error: &RpcError) -> Early {
-    let mut body = Vec::new();
-    encode_error(id, error, &mut body);
-    Box::new(json(status, body))
-}
-
-fn unauthenticated(refusal: Refusal) -> Early {
-    let mut response = refused(StatusCode::UNAUTHORIZED, None, &refusal.into());
-    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    response
-}
-
-fn broken(id: Option<&Id>, fault: &Fault) -> Early {
-    tracing::error!(target: "mcp", cause = fault.cause(), "a session could not be kept: {fault}");
-    refused(StatusCode::SERVICE_UNAVAILABLE, id, &RpcError::new(INTERNAL_ERROR, fault.to_string()))
-}
-
-fn not_acceptable() -> RpcError {
-    RpcError::invalid_request("send `Accept: application/json, text/event-stream`")
+    json(StatusCode::from_u16(status(answer)).unwrap_or(StatusCode::OK), body)
 }

@@ -23,10 +23,10 @@ use tokio_util::sync::CancellationToken;
 const PER_PRINCIPAL: usize = 1000;
 
 /// How many streams one principal may listen on.
-const STREAMS: usize = 256;
+const STREAMS: usize = 1024;
 
 /// How often what is idle is ended, and what was used is written down.
-const SWEEP: Duration = Duration::from_secs(60);
+const SWEEP: Duration = Duration::from_mins(1);
 
 type Key = [u8; 32];
 
@@ -164,7 +164,9 @@ impl Sessions {
         let ended: Vec<_> = gone.iter().filter_map(|key| table.remove(key)).collect();
         table.insert(key, slot);
         drop(table);
-        ended.iter().for_each(|slot| slot.end());
+        for slot in &ended {
+            slot.end();
+        }
         Ok(id)
     }
 
@@ -268,7 +270,9 @@ impl Sessions {
             }
             !idle
         });
-        ended.iter().for_each(|slot| slot.end());
+        for slot in &ended {
+            slot.end();
+        }
         Ok(())
     }
 }
