@@ -18,6 +18,7 @@ use crate::capability::{Cleared, Permit};
 use crate::context::Context;
 use crate::gate::Gate;
 use crate::limit::Admitted;
+use crate::observe::Subject;
 use crate::output::{self, RawOutput, Redacted};
 use crate::refusal::{CallError, Fault, Refusal};
 use trail::Trail;
@@ -58,7 +59,7 @@ impl Gate {
         let Some(entry) = tools.find(&request.name) else {
             return Err(self.unknown(caller, &request.name, &context).await);
         };
-        let mut trail = Trail::begin(self, caller, &entry.agent_id, &context)?;
+        let mut trail = Trail::begin(self, caller, &entry.agent_id, &context)?.of(Subject::tool(entry));
         if let Err(refusal) = self.admit_to_tool(entry.spec.name.as_str(), &entry.bucket) {
             return Err(trail.refused(refusal.into()).await);
         }
@@ -84,7 +85,7 @@ impl Gate {
             cleared.give_back().await;
             return Err(trail.refused(error).await);
         }
-        let context = context.within(entry.limit).inside(trail.call(), self.redactor());
+        let context = context.within(entry.limit).traced(trail.trace()).inside(trail.call(), self.redactor());
         let tool = entry.spec.name.as_str();
         self.pass(Passage { trail, cleared, digest, tool }, &context, |permit, context| {
             Box::pin(async move { Ok(entry.tool.run(permit, arguments, context).await) })

@@ -8,6 +8,8 @@ use covenant_model::redact::Redactor;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+pub use crate::trace::Trace;
+
 /// How far a tool has got.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
@@ -61,26 +63,6 @@ pub struct Context {
     pub(crate) listener: Option<Arc<dyn Listener>>,
     pub(crate) redactor: Option<Arc<Redactor>>,
     pub(crate) trace: Option<Trace>,
-}
-
-/// The 32 hexadecimal digits of a W3C trace id.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trace(pub(crate) Box<str>);
-
-impl Trace {
-    /// Reads the trace id out of a `traceparent` value; `None` if it is not one.
-    pub fn from_traceparent(text: &str) -> Option<Self> {
-        let mut parts = text.split('-');
-        let (version, id) = (parts.next()?, parts.next()?);
-        let hex = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        (version.len() == 2 && id.len() == 32 && hex(version) && hex(id) && id.bytes().any(|b| b != b'0'))
-            .then(|| Self(id.into()))
-    }
-
-    /// The digits.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 impl Context {

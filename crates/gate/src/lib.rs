@@ -85,6 +85,8 @@ pub mod config;
 pub mod context;
 pub mod gate;
 pub mod limit;
+pub mod meter;
+pub mod observe;
 mod offer;
 pub mod operator;
 pub mod output;
@@ -94,6 +96,7 @@ pub mod random;
 pub mod refusal;
 pub mod registry;
 pub mod tool;
+mod trace;
 
 pub use authenticate::{Caller, Credential};
 pub use call::CallRequest;

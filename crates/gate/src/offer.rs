@@ -12,6 +12,7 @@ use crate::call::trail::Trail;
 use crate::context::Context;
 use crate::gate::Gate;
 use crate::limit::Admitted;
+use crate::observe::Subject;
 use crate::operator::Operator;
 use crate::output::{RawOutput, Redacted};
 use crate::provider::{NotProvided, Provided, Resources};
@@ -117,8 +118,8 @@ impl Gate {
         };
         let name = source.name();
         let asked = Asked::new(format!("resource:{name}"), format!("tool.resource.{name}")).of("uri", uri);
-        let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?;
-        let context = context.inside(trail.call(), self.redactor());
+        let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?.of(Subject::RESOURCE);
+        let context = context.traced(trail.trace()).inside(trail.call(), self.redactor());
         let caller = admitted.caller();
         self.provide(caller, &asked, trail, &context, |context| source.read(uri, context)).await
     }
@@ -137,8 +138,8 @@ impl Gate {
         };
         let mut asked = Asked::new(format!("prompt:{name}"), format!("tool.prompt.{name}"));
         asked.arguments.clone_from(&arguments);
-        let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?;
-        let context = context.inside(trail.call(), self.redactor());
+        let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?.of(Subject::PROMPT);
+        let context = context.traced(trail.trace()).inside(trail.call(), self.redactor());
         let caller = admitted.caller();
         self.provide(caller, &asked, trail, &context, |context| source.get(name, &arguments, context)).await
     }
@@ -168,8 +169,8 @@ impl Gate {
             Asked::new(format!("resource:{}", server.name()), format!("tool.resource.{}", server.name()))
         };
         asked.arguments.clone_from(&params);
-        let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?;
-        let context = context.inside(trail.call(), self.redactor());
+        let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?.of(Subject::COMPLETION);
+        let context = context.traced(trail.trace()).inside(trail.call(), self.redactor());
         let caller = admitted.caller();
         self.provide(caller, &asked, trail, &context, |context| source.complete(&params, context)).await
     }
@@ -207,15 +208,20 @@ impl Gate {
 
     fn not_provided(&self, why: &NotProvided) -> CallError {
         match why {
-            NotProvided::NotFound(what) => self.missing(what),
+            NotProvided::NotFound(what) => {
+                Refusal::NotFound { what: self.redactor().shown(what, 200) }.into()
+            }
             NotProvided::Failed(why) => {
                 Fault::new(self.redactor().shown(why, 1000), "the provider failed").into()
             }
         }
     }
 
+    /// There is none, and there is no call to record.
     fn missing(&self, what: &str) -> CallError {
-        Refusal::NotFound { what: self.redactor().shown(what, 200) }.into()
+        let refusal = Refusal::NotFound { what: self.redactor().shown(what, 200) };
+        self.count_refusal(&refusal);
+        refusal.into()
     }
 }
 

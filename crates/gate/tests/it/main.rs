@@ -6,6 +6,7 @@ mod bench_of_tools;
 mod calls;
 mod capabilities;
 mod limits;
+mod observing;
 
 use std::path::PathBuf;
 use std::sync::Arc;
