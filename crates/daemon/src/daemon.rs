@@ -14,6 +14,7 @@ use crate::anchor::Anchor;
 use crate::config::{Config, Overrides};
 use crate::home::Home;
 use crate::logging::Logs;
+use crate::otlp::Export;
 use crate::secrets::Secrets;
 use crate::shutdown::Stop;
 
@@ -39,6 +40,8 @@ pub(crate) struct Daemon {
     pub(crate) changing: tokio::sync::Mutex<()>,
     /// Where checkpoints are posted.
     pub(crate) anchor: Anchor,
+    /// Where spans are sent.
+    pub(crate) spans: Export,
     settings: RwLock<Settings>,
 }
 
@@ -97,6 +100,7 @@ impl Daemon {
             chain,
             changing,
             anchor,
+            spans: Export::default(),
             settings,
         })
     }
@@ -130,15 +134,27 @@ impl Daemon {
 
     /// Takes another configuration and other secrets into effect, secrets first: what is new must not be shown.
     pub(crate) fn take(&self, config: Config, secrets: Secrets) {
-        self.take_secrets(secrets);
+        self.hide(secrets);
         self.logs.set(config.logging);
         self.gate.set_config(config.gate());
         self.anchor.aim(config.audit.anchor_url.address());
         self.settings.write().config = Arc::new(config);
+        self.aim_spans();
+    }
+
+    /// Takes other secrets into effect.
+    pub(crate) fn take_secrets(&self, secrets: Secrets) {
+        self.hide(secrets);
+        self.aim_spans();
+    }
+
+    /// Sends spans to where the configuration says.
+    pub(crate) fn aim_spans(&self) {
+        self.spans.aim(&self.gate, &self.config().telemetry, &self.secrets());
     }
 
     /// Hides other secrets from now on, everywhere.
-    pub(crate) fn take_secrets(&self, secrets: Secrets) {
+    fn hide(&self, secrets: Secrets) {
         self.gate.set_redactor(secrets.redactor());
         self.logs.set_redactor(self.gate.redactor());
         self.settings.write().secrets = Arc::new(secrets);
