@@ -9,6 +9,7 @@ pub mod daemon;
 pub mod home;
 pub mod http;
 pub mod postgres;
+pub mod prometheus;
 pub mod sqlite;
 pub mod stdio;
 pub mod tmpfs;

@@ -15,6 +15,7 @@ mod place;
 pub mod rate_limit;
 pub mod secrets;
 mod shown;
+pub mod telemetry;
 
 use std::path::{Path, PathBuf};
 
@@ -47,6 +48,8 @@ pub struct Config {
     pub limits: limits::Limits,
     /// How long questions to a person wait.
     pub approvals: approvals::Approvals,
+    /// Where spans of calls are sent.
+    pub telemetry: telemetry::Telemetry,
 }
 
 /// What overrides the file: the environment, and before it the command line.
@@ -162,7 +165,8 @@ impl Config {
         self.audit.check()?;
         self.secrets.check()?;
         self.limits.check()?;
-        self.approvals.check()
+        self.approvals.check()?;
+        self.telemetry.check()
     }
 
     /// What the gate is told.

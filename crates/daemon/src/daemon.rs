@@ -15,6 +15,7 @@ use crate::config::{Config, Overrides};
 use crate::home::Home;
 use crate::http::mcp::sessions::Sessions;
 use crate::logging::Logs;
+use crate::otlp::Export;
 use crate::secrets::Secrets;
 use crate::shutdown::Stop;
 
@@ -42,6 +43,8 @@ pub(crate) struct Daemon {
     pub(crate) anchor: Anchor,
     /// The sessions of MCP over HTTP.
     pub(crate) sessions: Sessions,
+    /// Where spans are sent.
+    pub(crate) spans: Export,
     settings: RwLock<Settings>,
 }
 
@@ -102,6 +105,7 @@ impl Daemon {
             changing,
             anchor,
             sessions,
+            spans: Export::default(),
             settings,
         })
     }
@@ -135,15 +139,27 @@ impl Daemon {
 
     /// Takes another configuration and other secrets into effect, secrets first: what is new must not be shown.
     pub(crate) fn take(&self, config: Config, secrets: Secrets) {
-        self.take_secrets(secrets);
+        self.hide(secrets);
         self.logs.set(config.logging);
         self.gate.set_config(config.gate());
         self.anchor.aim(config.audit.anchor_url.address());
         self.settings.write().config = Arc::new(config);
+        self.aim_spans();
+    }
+
+    /// Takes other secrets into effect.
+    pub(crate) fn take_secrets(&self, secrets: Secrets) {
+        self.hide(secrets);
+        self.aim_spans();
+    }
+
+    /// Sends spans to where the configuration says.
+    pub(crate) fn aim_spans(&self) {
+        self.spans.aim(&self.gate, &self.config().telemetry, &self.secrets());
     }
 
     /// Hides other secrets from now on, everywhere.
-    pub(crate) fn take_secrets(&self, secrets: Secrets) {
+    fn hide(&self, secrets: Secrets) {
         self.gate.set_redactor(secrets.redactor());
         self.logs.set_redactor(self.gate.redactor());
         self.settings.write().secrets = Arc::new(secrets);

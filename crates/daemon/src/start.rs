@@ -150,6 +150,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         chain,
     };
     let daemon = Daemon::new(parts, config, read.secrets);
+    daemon.aim_spans();
     daemon.gate.record_own(Kind::DaemonStarted, Some(covenant_model::VERSION)).await?;
     serve_all(&daemon, listeners);
     tokio::spawn(follower::follow(Arc::clone(&daemon)));

@@ -25,6 +25,7 @@ const SECTIONS: &[Section] = &[
     Section { name: "secrets", used: super::secrets::KEYS, later: &[] },
     Section { name: "limits", used: super::limits::KEYS, later: &[] },
     Section { name: "approvals", used: super::approvals::KEYS, later: super::approvals::LATER },
+    Section { name: "telemetry", used: super::telemetry::KEYS, later: &[] },
 ];
 
 /// Sections that are part of the documented surface and that this version does not read.

@@ -58,6 +58,8 @@ fn each_section_refuses_what_makes_no_sense_and_names_the_key_and_its_place() {
         ("[secrets]\nfrom_env = [\"lower\"]", "`secrets.from_env`"),
         ("[limits]\nrequest_bytes = 1", "`limits.request_bytes`"),
         ("[approvals]\nexpire_secs = 0", "`approvals.expire_secs`"),
+        ("[telemetry]\notlp_endpoint = \"here\"", "`telemetry.otlp_endpoint` is not a URL"),
+        ("[telemetry]\notlp_headers = { Host = \"x\" }", "`telemetry.otlp_headers` holds `Host`"),
     ] {
         let refused = refused(text);
         assert!(refused.contains(part) && refused.starts_with("config.toml, line 2"), "{refused}");

@@ -16,6 +16,7 @@ pub(crate) fn router(daemon: Arc<Daemon>) -> Router {
     Router::new()
         .route("/healthz", get(status::healthz))
         .route("/readyz", get(status::readyz))
+        .route("/metrics", get(status::metrics))
         .route("/mcp", get(upgrade::mcp))
         .nest("/api/v1", api())
         .fallback(no_route)

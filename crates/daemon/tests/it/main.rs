@@ -21,3 +21,4 @@ mod mcp;
 #[path = "../../../../testkit/src/postgres.rs"]
 pub mod postgres;
 mod sink;
+mod telemetry;
