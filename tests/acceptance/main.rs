@@ -17,6 +17,7 @@ mod durability;
 mod leak;
 mod lifecycle;
 mod pact;
+mod rest;
 
 use covenant_testkit::Home;
 
