@@ -18,6 +18,7 @@ mod leak;
 mod lifecycle;
 mod operating;
 mod pact;
+mod rest;
 
 use covenant_testkit::Home;
 

@@ -5,6 +5,7 @@ pub(crate) mod auth;
 pub(crate) mod document;
 pub(crate) mod guard;
 pub(crate) mod mcp;
+pub(crate) mod openapi;
 pub(crate) mod patient;
 pub(crate) mod reply;
 pub(crate) mod router;

@@ -230,6 +230,7 @@ mod tests {
             Refusal::TimedOut { tool: text(), limit: Duration::ZERO },
             Refusal::Cancelled { tool: text() },
             Refusal::NotOperator { principal: principal() },
+            Refusal::ClientCannot { tool: text(), kind: crate::inquiry::Kind::Roots },
         ];
         assert_eq!(all.each_ref().map(Refusal::code), REASONS);
         assert_eq!(all.each_ref().map(place), std::array::from_fn(|place| place));

@@ -76,6 +76,7 @@ pub struct Reloaded {
 
 /// `POST /api/v1/tools/{name}/call`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CallBody {
     /// The arguments; none is an empty object.
     #[serde(default)]

@@ -53,7 +53,11 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<Daemon>> for Asked<T> {
     async fn from_request_parts(parts: &mut Parts, daemon: &Arc<Daemon>) -> Result<Self, Failure> {
         match Query::<T>::from_request_parts(parts, daemon).await {
             Ok(Query(asked)) => Ok(Self(asked)),
-            Err(rejection) => Err(Failure::malformed(rejection.body_text())),
+            Err(rejection) => {
+                let text = rejection.body_text();
+                let reason = text.rsplit_once("query string: ").map_or(text.as_str(), |(_, reason)| reason);
+                Err(Failure::malformed(format!("the query cannot be used: {reason}")))
+            }
         }
     }
 }
