@@ -20,6 +20,7 @@ use crate::registry::HeaderArgument;
 
 /// What there is besides tools. Faces advertise nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one capability of the protocol")]
 pub struct Offers {
     /// Some source of resources.
     pub resources: bool,

@@ -18,7 +18,6 @@ use tokio::time::Sleep;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::framing::{Filled, Line, Lines};
-use crate::server::Session;
 use desk::Desk;
 use output::Broken;
 
@@ -72,7 +71,7 @@ where
         lines: Lines::new(options.request_bytes),
         // A token of its own: connections do not meet at the lock of the shared one.
         stop: Box::pin(options.stop.child_token().cancelled_owned()),
-        desk: Desk::new(Session::new(gate, credential), options),
+        desk: Desk::new(gate, credential, options),
         ending: None,
         reachable: true,
         unfinished: None,

@@ -33,9 +33,6 @@ pub fn of(method: &str, meta: &Meta<'_>) -> Result<Era, RpcError> {
         };
     };
     let Some(version) = text(version) else { return Err(missing("protocolVersion")) };
-    if method == "initialize" {
-        return Ok(Era::Legacy);
-    }
     match version.as_ref() {
         MODERN if meta.capabilities.is_some_and(|value| value.get().starts_with('{')) => Ok(Era::Modern),
         MODERN => Err(missing("clientCapabilities")),
@@ -50,11 +47,13 @@ pub fn negotiate(wanted: &str) -> &'static str {
     legacy.find(|version| *version == wanted).unwrap_or(NEWEST_LEGACY)
 }
 
-fn missing(key: &str) -> RpcError {
+/// Says what a request of the modern era lacks.
+pub fn missing(key: &str) -> RpcError {
     RpcError::invalid_params(format_args!("`_meta` needs `io.modelcontextprotocol/{key}`"))
 }
 
-fn unsupported(version: &str) -> RpcError {
+/// Says that we do not speak that revision.
+pub fn unsupported(version: &str) -> RpcError {
     let mut error = RpcError::new(UNSUPPORTED_VERSION, "Unsupported protocol version");
     error.data = Some(json!({ "supported": SUPPORTED, "requested": version }));
     error
@@ -79,7 +78,7 @@ mod tests {
         assert_eq!(decide("tools/list", "{}"), Ok(Era::Legacy));
         assert_eq!(decide("tools/list", r#"{"progressToken":1}"#), Ok(Era::Legacy));
         assert_eq!(decide("tools/list", WHOLE), Ok(Era::Modern));
-        assert_eq!(decide("initialize", WHOLE), Ok(Era::Legacy));
+        assert_eq!(decide("initialize", WHOLE), Ok(Era::Modern), "which has no handshake");
     }
 
     #[test]

@@ -7,6 +7,8 @@ pub mod bridge;
 pub mod connection;
 pub mod era;
 pub mod framing;
+pub mod headers;
+pub mod http;
 pub mod message;
 pub mod outlet;
 pub mod params;

@@ -46,7 +46,7 @@ pub enum Incoming<'a> {
     /// It wants none.
     Notification(Notification<'a>),
     /// It answers a request of ours.
-    Response,
+    Response(Response<'a>),
 }
 
 /// A message that wants an answer.
@@ -67,6 +67,15 @@ pub struct Notification<'a> {
     pub method: Cow<'a, str>,
     /// The parameters: an object.
     pub params: Option<&'a RawValue>,
+}
+
+/// A message that answers.
+#[derive(Debug)]
+pub struct Response<'a> {
+    /// Which request of ours, if it is one we could have sent.
+    pub id: Option<Id>,
+    /// What it answers: a result, or an error.
+    pub answer: Result<&'a RawValue, &'a RawValue>,
 }
 
 /// A message that is refused before anyone asks what it wants.
@@ -151,11 +160,13 @@ fn classify<'a>(envelope: &Envelope<'a>) -> Result<Incoming<'a>, RpcError> {
         return Err(RpcError::invalid_request(r#"`jsonrpc` must be "2.0""#));
     }
     let Some(method) = envelope.method else {
-        return if envelope.result.is_some() || envelope.error.is_some() {
-            Ok(Incoming::Response)
-        } else {
-            Err(RpcError::invalid_request("`method` is missing"))
+        let answer = match (envelope.result, envelope.error) {
+            (Some(result), None) => Ok(result),
+            (_, Some(error)) => Err(error),
+            (None, None) => return Err(RpcError::invalid_request("`method` is missing")),
         };
+        let id = envelope.id.and_then(|id| Id::of(id.get()));
+        return Ok(Incoming::Response(Response { id, answer }));
     };
     let method = text(method).ok_or_else(|| RpcError::invalid_request("`method` must be a string"))?;
     let params = envelope.params;

@@ -3,15 +3,16 @@
 use std::borrow::Cow;
 
 use covenant_gate::context::{Level, Trace};
+use covenant_gate::inquiry::{Kinds, Round};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::message::{Id, present, text};
+use crate::message::{Id, Request, present, text};
 use crate::reply::RpcError;
 
 /// The members of any request's or notification's `params`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Params<'a> {
     #[serde(borrow, default, rename = "_meta", deserialize_with = "present")]
@@ -32,6 +33,49 @@ pub struct Params<'a> {
     pub(crate) notifications: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     pub(crate) request_id: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub(crate) capabilities: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    input_responses: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    request_state: Option<&'a RawValue>,
+}
+
+/// A request whose parameters were found, or why they could not be.
+#[derive(Debug)]
+pub struct Ask<'a> {
+    /// The request.
+    pub request: Request<'a>,
+    /// What it brings.
+    pub found: Result<Found<'a>, RpcError>,
+}
+
+/// What a request brings.
+#[derive(Debug)]
+pub struct Found<'a> {
+    /// Its parameters.
+    pub params: Params<'a>,
+    /// What it says of itself.
+    pub meta: Meta<'a>,
+}
+
+impl<'a> Ask<'a> {
+    /// Finds the parameters, once for everyone who looks at them.
+    pub fn read(request: Request<'a>) -> Self {
+        let found =
+            Params::read(request.params).and_then(|params| params.meta().map(|meta| Found { params, meta }));
+        Self { request, found }
+    }
+
+    /// What it is about: the `name` of a tool or prompt, the `uri` of a resource.
+    pub fn subject(&self) -> Option<Cow<'a, str>> {
+        let params = &self.found.as_ref().ok()?.params;
+        match self.request.method.as_ref() {
+            "tools/call" | "prompts/get" => params.name.and_then(text),
+            "resources/read" => params.uri.and_then(text),
+            _ => None,
+        }
+    }
 }
 
 impl<'a> Params<'a> {
@@ -57,6 +101,21 @@ impl<'a> Params<'a> {
         }
     }
 
+    /// What a stateless client brings back: the answers, and what we gave it to carry.
+    pub(crate) fn round(&self, kinds: Kinds) -> Result<Round, RpcError> {
+        let bad = || RpcError::invalid_params("`inputResponses` must be an object of answers");
+        let responses = match self.input_responses {
+            None => Map::new(),
+            Some(raw) if raw.get().starts_with('{') => serde_json::from_str(raw.get()).map_err(|_| bad())?,
+            Some(_) => return Err(bad()),
+        };
+        let state = match self.request_state {
+            None => None,
+            Some(raw) => Some(required("requestState", Some(raw))?.into_owned()),
+        };
+        Ok(Round { kinds, responses, state })
+    }
+
     /// Our lists have one page, so we have given out no cursor.
     pub(crate) fn first_page(&self) -> Result<(), RpcError> {
         match self.cursor.map(RawValue::get) {
@@ -80,8 +139,16 @@ pub(crate) fn level(member: &str, raw: &RawValue) -> Result<Level, RpcError> {
     })
 }
 
+/// What a client that declares those capabilities can be asked for.
+pub(crate) fn kinds(capabilities: Option<&RawValue>) -> Kinds {
+    match capabilities.map(RawValue::get) {
+        None | Some("{}") => Kinds::default(),
+        Some(text) => serde_json::from_str(text).map(|members| Kinds::of(&members)).unwrap_or_default(),
+    }
+}
+
 /// What a request says about itself.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
 pub struct Meta<'a> {
     #[serde(
         borrow,

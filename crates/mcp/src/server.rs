@@ -4,50 +4,62 @@
 
 mod completion;
 mod flight;
+mod kept;
 mod lifecycle;
 mod logging;
 mod prompts;
+mod questions;
 mod report;
 mod resources;
 pub mod subscriptions;
 mod tools;
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use covenant_gate::context::{Level, Trace};
-use covenant_gate::{Admitted, CallError, Context, Credential, Gate, Redacted, Refusal};
+use covenant_gate::inquiry::Kinds;
+use covenant_gate::{Admitted, CallError, Caller, Context, Credential, Gate, Redacted, Refusal};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
 use crate::era::{self, Era};
+use crate::headers::Headers;
 use crate::message::{self, Id, Incoming, Malformed, Notification, Request};
 use crate::outlet::Outlet;
-use crate::params::Params;
+use crate::params::{Ask, Found, Params, kinds};
 use crate::reply::{Answer, Body, Cache, RESOURCE_NOT_FOUND, RpcError};
 use crate::trace;
 use flight::Flights;
+use questions::{Questions, Reached};
 use report::Report;
 use subscriptions::Listen;
 
 /// The most characters of a message or a detail of an error.
 const QUOTED: usize = 1000;
 
-/// What one client has told us, and what it has under way. Make one per connection, or per stateless request.
+/// What one client has told us, and what it has under way. Make one per connection, per session, or per stateless
+/// request.
 pub struct Session {
     gate: Arc<Gate>,
-    credential: Credential,
     flights: Flights,
+    questions: Questions,
     state: Mutex<State>,
 }
 
+/// What a client of the handshake's era has told us.
 struct State {
-    /// The least level of log messages, in the legacy era.
+    /// The least level of log messages.
     level: Level,
-    /// The client, as it was when it began to listen for changes.
+    /// What it can be asked for.
+    kinds: Kinds,
+    /// The client, as it was when it shook hands or began to listen.
     listener: Option<Admitted>,
+    /// The resources it follows.
+    follows: BTreeSet<String>,
 }
 
 /// What became of one message.
@@ -78,18 +90,33 @@ impl Future for Running {
     }
 }
 
+/// What carries a request beside its bytes, where something does.
+#[derive(Default, Clone, Copy)]
+pub struct Carrier<'a> {
+    /// The headers, of one that has some.
+    pub headers: Option<&'a dyn Headers>,
+}
+
+impl Carrier<'_> {
+    fn trace(&self) -> Option<Trace> {
+        Trace::from_traceparent(self.headers?.get("traceparent")?)
+    }
+}
+
 /// What the eras say differently about the results of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Plain,
     Resource,
+    /// Nothing is asked of the client for it.
+    Unasking,
 }
 
 impl Kind {
-    fn cache(self) -> Cache {
+    fn cache(self, result: &Redacted) -> Cache {
         match self {
-            Self::Plain => Cache::Unsaid,
-            Self::Resource => resources::FRESH,
+            Self::Resource if !result.needs_input() => resources::FRESH,
+            _ => Cache::Unsaid,
         }
     }
 
@@ -113,7 +140,9 @@ struct Asked<'a> {
     admitted: Admitted,
     progress: Option<Id>,
     level: Option<Level>,
+    kinds: Kinds,
     trace: Option<Trace>,
+    carrier: Carrier<'a>,
 }
 
 impl Asked<'_> {
@@ -124,20 +153,72 @@ impl Asked<'_> {
 }
 
 impl Session {
-    /// A conversation of whoever shows that credential.
-    pub fn new(gate: Arc<Gate>, credential: Credential) -> Arc<Self> {
-        let state = State { level: Level::Info, listener: None };
-        Arc::new(Self { gate, credential, flights: Flights::default(), state: Mutex::new(state) })
+    /// A conversation that begins.
+    pub fn new(gate: Arc<Gate>) -> Arc<Self> {
+        let state =
+            State { level: Level::Info, kinds: Kinds::default(), listener: None, follows: BTreeSet::new() };
+        Self::with(gate, state)
     }
 
-    /// Takes one message. What the request says on its way goes to `outlet`.
-    pub fn receive(self: &Arc<Self>, bytes: &[u8], outlet: &Arc<dyn Outlet>) -> Received {
+    fn with(gate: Arc<Gate>, state: State) -> Arc<Self> {
+        let (flights, questions) = (Flights::default(), Questions::default());
+        Arc::new(Self { gate, flights, questions, state: Mutex::new(state) })
+    }
+
+    /// Takes one message of whoever shows that credential. What the request says on its way goes to `outlet`.
+    pub fn receive(
+        self: &Arc<Self>,
+        credential: &Credential,
+        bytes: &[u8],
+        outlet: &Arc<dyn Outlet>,
+    ) -> Received {
         match message::read(bytes) {
-            Ok(Incoming::Request(request)) => self.request(&request, outlet),
-            Ok(Incoming::Notification(notification)) => self.notification(&notification),
-            Ok(Incoming::Response) => Received::Nothing,
-            Err(Malformed { id, error }) => Received::Refused(Malformed { id, error: self.redacted(error) }),
+            Ok(Incoming::Request(request)) => {
+                let ask = Ask::read(request);
+                match self.gate.authenticate(credential) {
+                    Ok(caller) => self.take(&caller, &ask, Carrier::default(), outlet),
+                    Err(refusal) => self.answered(&ask, Era::Legacy, refusal.into()),
+                }
+            }
+            Ok(other) => self.hear(&other),
+            Err(malformed) => Received::Refused(self.malformed(malformed)),
         }
+    }
+
+    /// Takes one request of that caller.
+    pub fn take(
+        self: &Arc<Self>,
+        caller: &Caller,
+        ask: &Ask<'_>,
+        carrier: Carrier<'_>,
+        outlet: &Arc<dyn Outlet>,
+    ) -> Received {
+        let Request { id, method, .. } = &ask.request;
+        match ask.subject().filter(|_| method == "tools/call") {
+            Some(tool) => trace::received_call(&self.gate, method, id, &tool),
+            None => trace::received(&self.gate, method, id),
+        }
+        let mut era = Era::Legacy;
+        let received =
+            self.ask(caller, ask, carrier, &mut era).and_then(|asked| self.dispatch(asked, outlet));
+        received.unwrap_or_else(|error| self.answered(ask, era, error))
+    }
+
+    /// Takes a message that wants no answer.
+    pub fn hear(&self, incoming: &Incoming<'_>) -> Received {
+        match incoming {
+            Incoming::Request(_) => Received::Nothing,
+            Incoming::Notification(notification) => self.notification(notification),
+            Incoming::Response(response) => {
+                self.questions.answer(response);
+                Received::Nothing
+            }
+        }
+    }
+
+    /// What is said about a message that is none.
+    pub fn malformed(&self, Malformed { id, error }: Malformed) -> Malformed {
+        Malformed { id, error: self.redacted(error) }
     }
 
     /// Takes every request under way back: the client is gone.
@@ -145,34 +226,33 @@ impl Session {
         self.flights.cancel_all();
     }
 
-    fn request(self: &Arc<Self>, request: &Request<'_>, outlet: &Arc<dyn Outlet>) -> Received {
-        let mut era = Era::Legacy;
-        let received = self.ask(request, &mut era).and_then(|asked| self.dispatch(asked, outlet));
-        received.unwrap_or_else(|error| {
-            let body = Body::Error(self.redacted(error));
-            Received::Answered(Answer { id: request.id.clone(), era, body })
-        })
+    /// An error for that request.
+    pub fn answered(&self, ask: &Ask<'_>, era: Era, error: RpcError) -> Received {
+        let body = Body::Error(self.redacted(error));
+        Received::Answered(Answer { id: ask.request.id.clone(), era, body })
     }
 
     /// The steps every request takes before anyone asks what it wants.
-    fn ask<'r>(&self, request: &'r Request<'r>, era: &mut Era) -> Result<Asked<'r>, RpcError> {
-        let params = Params::read(request.params);
-        let tool = params.as_ref().ok().and_then(|params| params.name).and_then(message::text);
-        match tool.filter(|_| request.method == "tools/call") {
-            Some(tool) => trace::received_call(&self.gate.redactor(), &request.method, &request.id, &tool),
-            None => trace::received(&self.gate.redactor(), &request.method, &request.id),
-        }
-        let caller = self.gate.authenticate(&self.credential)?;
-        let admitted = self.gate.admit(&caller)?;
-        let params = params?;
-        let meta = params.meta()?;
-        *era = era::of(&request.method, &meta)?;
+    fn ask<'r>(
+        &self,
+        caller: &Caller,
+        ask: &'r Ask<'r>,
+        carrier: Carrier<'r>,
+        era: &mut Era,
+    ) -> Result<Asked<'r>, RpcError> {
+        let admitted = self.gate.admit(caller)?;
+        let Found { params, meta } = ask.found.as_ref().map_err(Clone::clone)?;
+        let request = &ask.request;
+        *era = era::of(&request.method, meta)?;
         if self.flights.holds(&request.id) {
             return Err(RpcError::invalid_request("a request with this `id` is still under way"));
         }
-        let level = match era {
-            Era::Legacy => Some(self.state.lock().level),
-            Era::Modern => meta.level()?,
+        let (level, kinds) = match era {
+            Era::Legacy => {
+                let state = self.state.lock();
+                (Some(state.level), state.kinds)
+            }
+            Era::Modern => (meta.level()?, kinds(meta.capabilities)),
         };
         Ok(Asked {
             id: request.id.clone(),
@@ -182,8 +262,10 @@ impl Session {
             admitted,
             progress: meta.progress_token()?,
             level,
-            trace: meta.trace(),
-            params,
+            kinds,
+            trace: meta.trace().or_else(|| carrier.trace()),
+            params: *params,
+            carrier,
         })
     }
 
@@ -192,7 +274,7 @@ impl Session {
         match (asked.method, asked.era) {
             ("tools/call", _) => self.call_tool(asked, outlet),
             ("tools/list", _) => self.list_tools(asked),
-            ("initialize", _) => self.initialize(asked),
+            ("initialize", Era::Legacy) => self.initialize(asked),
             ("ping", Era::Legacy) => Ok(asked.own("{}", Cache::Unsaid)),
             ("server/discover", Era::Modern) => Ok(self.discover(asked)),
             ("logging/setLevel", Era::Legacy) => self.set_level(asked),
@@ -200,6 +282,8 @@ impl Session {
             ("resources/list", _) if offers.resources => self.list_resources(asked),
             ("resources/templates/list", _) if offers.resources => self.list_templates(asked),
             ("resources/read", _) if offers.resources => self.read_resource(asked, outlet),
+            ("resources/subscribe", Era::Legacy) if offers.updates => self.follow(asked),
+            ("resources/unsubscribe", Era::Legacy) if offers.updates => self.unfollow(asked),
             ("prompts/list", _) if offers.prompts => self.list_prompts(asked),
             ("prompts/get", _) if offers.prompts => self.get_prompt(asked, outlet),
             ("completion/complete", _) if offers.completions => self.complete(asked, outlet),
@@ -228,30 +312,43 @@ impl Session {
         outlet: &Arc<dyn Outlet>,
         kind: Kind,
         work: impl FnOnce(Arc<Gate>, Admitted, Context) -> W,
-    ) -> Received
+    ) -> Result<Received, RpcError>
     where
         W: Future<Output = Result<Redacted, CallError>> + Send + 'static,
     {
+        let round = match (asked.era, kind) {
+            (Era::Modern, Kind::Plain | Kind::Resource) => Some(asked.params.round(asked.kinds)?),
+            _ => None,
+        };
         let flight = self.flights.begin(self, &asked.id);
         let report = Report::of(asked.progress, asked.level, outlet);
         let mut context = Context::new(flight.token().clone()).traced(asked.trace);
         if let Some(report) = &report {
             context = context.heard_by(report.clone());
         }
+        if let Some(round) = round {
+            context = context.repeated(round);
+        } else if asked.kinds != Kinds::default() && kind != Kind::Unasking && outlet.reaches() {
+            let (session, outlet, kinds) = (self.clone(), outlet.clone(), asked.kinds);
+            context = context.answered_by(Arc::new(Reached { session, outlet, kinds }));
+        }
         let work = work(self.gate.clone(), asked.admitted, context);
         let (id, era) = (asked.id, asked.era);
-        Received::Running(Running(Box::pin(async move {
+        Ok(Received::Running(Running(Box::pin(async move {
             let result = work.await;
             if let Some(report) = report {
                 report.close();
             }
             let body = match (flight.end(), result) {
                 (flight::End::TakenBack, _) => Body::Silent,
-                (flight::End::Wanted, Ok(result)) => Body::Result(result, kind.cache()),
+                (flight::End::Wanted, Ok(result)) => {
+                    let cache = kind.cache(&result);
+                    Body::Result(result, cache)
+                }
                 (flight::End::Wanted, Err(error)) => Body::Error(kind.error(error, era)),
             };
             Answer { id, era, body }
-        })))
+        }))))
     }
 
     /// Errors of our own may quote what the client sent; secrets are not repeated, not even to who sent them. What is

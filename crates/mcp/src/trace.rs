@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::time::{Duration, Instant};
 
+use covenant_gate::Gate;
 use covenant_model::redact::Redactor;
 
 use crate::message::Id;
@@ -49,18 +50,19 @@ fn is_on() -> bool {
     tracing::enabled!(target: "mcp", tracing::Level::DEBUG)
 }
 
-pub(crate) fn received(redactor: &Redactor, method: &str, id: &Id) {
+pub(crate) fn received(gate: &Gate, method: &str, id: &Id) {
     if !is_on() {
         return;
     }
-    let method = clean(redactor, method);
+    let method = clean(&gate.redactor(), method);
     tracing::debug!(target: "mcp", method = %Shown(&method), id = %shown(id), "received request");
 }
 
-pub(crate) fn received_call(redactor: &Redactor, method: &str, id: &Id, tool: &str) {
+pub(crate) fn received_call(gate: &Gate, method: &str, id: &Id, tool: &str) {
     if !is_on() {
         return;
     }
+    let redactor = &gate.redactor();
     let (method, tool) = (clean(redactor, method), clean(redactor, tool));
     tracing::debug!(
         target: "mcp", method = %Shown(&method), id = %shown(id), tool = %Shown(&tool), "received request"

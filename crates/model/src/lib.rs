@@ -10,6 +10,7 @@ pub mod json;
 pub mod principal;
 pub mod redact;
 pub mod secret;
+pub mod session;
 pub mod time;
 pub mod token;
 pub mod tool;

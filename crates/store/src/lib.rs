@@ -13,6 +13,7 @@ mod inspect;
 mod migrate;
 mod open;
 mod revision;
+mod sessions;
 mod tokens;
 
 pub use audit_chain::AuditChain;

@@ -159,7 +159,7 @@ where
                 self.note(&notification);
                 false
             }
-            Some(Incoming::Response) => false,
+            Some(Incoming::Response(_)) => false,
             None => true,
         };
         if matches!(self.link, Link::Down) {

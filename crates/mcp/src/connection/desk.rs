@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use tokio::sync::watch;
+
+use covenant_gate::{Credential, Gate};
 
 use super::Options;
 use super::mailbox::Mailbox;
@@ -18,7 +19,7 @@ use super::output::Output;
 use crate::message::{self, Id, Incoming, Malformed};
 use crate::outlet::Outlet;
 use crate::reply::{Answer, RpcError, encode_error};
-use crate::server::subscriptions::{Listen, Visible, changed_legacy};
+use crate::server::subscriptions::{Change, Listen, Watch};
 use crate::server::{Received, Running, Session};
 
 /// How many subscriptions one connection may hold.
@@ -27,9 +28,12 @@ const SUBSCRIPTIONS: usize = 16;
 /// How many refused messages of one connection are logged.
 const LOGGED: u32 = 8;
 
-type Change = Pin<Box<dyn Future<Output = Option<watch::Receiver<u64>>> + Send>>;
+/// The next change, and who waits for the one after it.
+type Next = Pin<Box<dyn Future<Output = Option<(Change, Watch)>> + Send>>;
 
 pub(super) struct Desk {
+    gate: Arc<Gate>,
+    credential: Credential,
     session: Arc<Session>,
     options: Options,
     pub(super) output: Output,
@@ -40,16 +44,17 @@ pub(super) struct Desk {
     parked_bytes: usize,
     subscriptions: Vec<Listen>,
     legacy: bool,
-    visible: Visible,
-    change: Option<Change>,
+    next: Option<Next>,
     refused: u32,
 }
 
 impl Desk {
-    pub(super) fn new(session: Arc<Session>, options: Options) -> Self {
+    pub(super) fn new(gate: Arc<Gate>, credential: Credential, options: Options) -> Self {
         let mailbox = Mailbox::new(options.unsent_bytes);
         Self {
-            session,
+            session: Session::new(gate.clone()),
+            gate,
+            credential,
             output: Output::new(options.patience),
             options,
             outlet: mailbox.clone(),
@@ -59,8 +64,7 @@ impl Desk {
             parked_bytes: 0,
             subscriptions: Vec::new(),
             legacy: false,
-            visible: Visible::default(),
-            change: None,
+            next: None,
             refused: 0,
         }
     }
@@ -95,7 +99,7 @@ impl Desk {
             self.parked.push_back((request.id, line.to_vec()));
             return;
         }
-        match self.session.receive(line, &self.outlet) {
+        match self.session.receive(&self.credential, line, &self.outlet) {
             Received::Nothing => {}
             Received::Answered(answer) => self.answer(&answer),
             Received::Refused(malformed) => self.refuse(&malformed),
@@ -134,15 +138,15 @@ impl Desk {
     /// Tells whoever listens what changed in what they see.
     pub(super) fn poll_changes(&mut self, cx: &mut Context<'_>) {
         while !self.must_wait()
-            && let Some(change) = &mut self.change
-            && let Poll::Ready(changed) = change.as_mut().poll(cx)
+            && let Some(next) = &mut self.next
+            && let Poll::Ready(changed) = next.as_mut().poll(cx)
         {
-            self.change = changed.map(wait);
-            let Some(newer) = self.session.visible() else { continue };
-            let changes = self.visible.renew(newer);
-            let legacy = changed_legacy(changes).filter(|_| self.legacy);
-            let modern = self.subscriptions.iter().flat_map(|listen| listen.changed(changes));
-            for message in legacy.chain(modern) {
+            self.next = None;
+            let Some((change, watch)) = changed else { return };
+            self.next = Some(wait(watch));
+            let legacy = if self.legacy { self.session.changed(&change) } else { Vec::new() };
+            let modern = self.subscriptions.iter().flat_map(|listen| listen.changed(&change));
+            for message in legacy.into_iter().chain(modern) {
                 self.output.line(|out| out.extend_from_slice(&message));
             }
         }
@@ -163,7 +167,7 @@ impl Desk {
         for listen in self.subscriptions.drain(..) {
             self.output.line(|out| out.extend_from_slice(&listen.ended()));
         }
-        (self.change, self.legacy) = (None, false);
+        (self.next, self.legacy) = (None, false);
     }
 
     /// The client is gone.
@@ -171,7 +175,7 @@ impl Desk {
         self.parked.clear();
         self.parked_bytes = 0;
         self.subscriptions.clear();
-        self.change = None;
+        self.next = None;
         self.session.abandon();
     }
 
@@ -224,14 +228,14 @@ impl Desk {
 
     /// Begins to watch for changes, from what is visible now.
     fn watch(&mut self) {
-        if self.change.is_none() {
-            let changes = self.session.changes();
-            self.visible = self.session.visible().unwrap_or_default();
-            self.change = Some(wait(changes));
+        if self.next.is_none()
+            && let Some(listener) = self.session.listener()
+        {
+            self.next = Some(wait(Watch::new(self.gate.clone(), self.credential.clone(), listener)));
         }
     }
 }
 
-fn wait(mut changes: watch::Receiver<u64>) -> Change {
-    Box::pin(async move { changes.changed().await.is_ok().then_some(changes) })
+fn wait(mut watch: Watch) -> Next {
+    Box::pin(async move { watch.next().await.map(|change| (change, watch)) })
 }

@@ -24,6 +24,18 @@ impl Mailbox {
         self.waker.register(waker);
     }
 
+    fn put(&self, message: &[u8]) -> bool {
+        let mut bytes = self.bytes.lock();
+        let fits = bytes.len() + message.len() < self.limit;
+        if fits {
+            bytes.extend_from_slice(message);
+            bytes.push(b'\n');
+            drop(bytes);
+            self.waker.wake();
+        }
+        fits
+    }
+
     /// Hands over what is there.
     pub(super) fn empty(&self, take: impl FnOnce(&[u8])) {
         let mut bytes = self.bytes.lock();
@@ -36,12 +48,14 @@ impl Mailbox {
 
 impl Outlet for Mailbox {
     fn notify(&self, message: &[u8]) {
-        let mut bytes = self.bytes.lock();
-        if bytes.len() + message.len() < self.limit {
-            bytes.extend_from_slice(message);
-            bytes.push(b'\n');
-            drop(bytes);
-            self.waker.wake();
-        }
+        self.put(message);
+    }
+
+    fn request(&self, message: &[u8]) -> bool {
+        self.put(message)
+    }
+
+    fn reaches(&self) -> bool {
+        true
     }
 }

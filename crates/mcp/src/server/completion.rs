@@ -16,8 +16,8 @@ impl Session {
     ) -> Result<Received, RpcError> {
         let raw = asked.raw.map_or("{}", RawValue::get);
         let params = serde_json::from_str(raw).map_err(RpcError::invalid_params)?;
-        Ok(self.start(asked, outlet, Kind::Plain, |gate, admitted, context| async move {
+        self.start(asked, outlet, Kind::Unasking, |gate, admitted, context| async move {
             gate.complete(admitted, params, context).await
-        }))
+        })
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Asked, Received, Session};
 use crate::era::{SUPPORTED, negotiate};
-use crate::params::required;
+use crate::params::{kinds, required};
 use crate::reply::{Cache, RpcError, SERVER};
 
 /// How long a client may keep what discovery said.
@@ -28,7 +28,7 @@ impl Session {
         announce("tools", json!({ "listChanged": true }));
         announce("logging", json!({}));
         if offers.resources {
-            announce("resources", json!({ "listChanged": true }));
+            announce("resources", json!({ "listChanged": true, "subscribe": offers.updates }));
         }
         if offers.prompts {
             announce("prompts", json!({ "listChanged": true }));
@@ -41,7 +41,15 @@ impl Session {
 
     pub(super) fn initialize(self: &Arc<Self>, asked: Asked<'_>) -> Result<Received, RpcError> {
         let wanted = required("protocolVersion", asked.params.protocol_version)?;
-        self.state.lock().listener = Some(asked.admitted.clone());
+        let capabilities = asked.params.capabilities;
+        if capabilities.is_some_and(|raw| !raw.get().starts_with('{')) {
+            return Err(RpcError::invalid_params("`capabilities` must be an object"));
+        }
+        {
+            let mut state = self.state.lock();
+            state.listener = Some(asked.admitted.clone());
+            state.kinds = kinds(capabilities);
+        }
         let text = format!(
             r#"{{"protocolVersion":"{}","capabilities":{},"serverInfo":{},"instructions":{}}}"#,
             negotiate(&wanted),

@@ -22,8 +22,8 @@ impl Session {
     ) -> Result<Received, RpcError> {
         let name = required("name", asked.params.name)?.into_owned();
         let arguments = asked.params.arguments()?;
-        Ok(self.start(asked, outlet, Kind::Plain, |gate, admitted, context| async move {
+        self.start(asked, outlet, Kind::Plain, |gate, admitted, context| async move {
             gate.get_prompt(admitted, &name, arguments, context).await
-        }))
+        })
     }
 }

@@ -12,6 +12,12 @@ use crate::reply::{Cache, RpcError};
 /// Whoever is granted or refused something must see it at once, so nothing is to be kept.
 pub(super) const FRESH: Cache = Cache::PrivateMillis(0);
 
+/// How many resources one client may follow.
+pub(super) const FOLLOWED: usize = 256;
+
+/// The longest URI of a resource that can be followed.
+pub(super) const LONGEST_URI: usize = 2048;
+
 /// A list result of one page.
 pub(super) fn page(member: &str, items: Vec<Value>) -> String {
     format!(r#"{{"{member}":{}}}"#, Value::Array(items))
@@ -36,8 +42,31 @@ impl Session {
         outlet: &Arc<dyn Outlet>,
     ) -> Result<Received, RpcError> {
         let uri = required("uri", asked.params.uri)?.into_owned();
-        Ok(self.start(asked, outlet, Kind::Resource, |gate, admitted, context| async move {
+        self.start(asked, outlet, Kind::Resource, |gate, admitted, context| async move {
             gate.read_resource(admitted, &uri, context).await
-        }))
+        })
+    }
+
+    /// A legacy client wants to hear when that resource changes.
+    pub(super) fn follow(&self, asked: Asked<'_>) -> Result<Received, RpcError> {
+        let uri = required("uri", asked.params.uri)?.into_owned();
+        let followed = self.gate.may_follow(&asked.admitted, &uri);
+        followed.map_err(|refusal| Kind::Resource.error(refusal.into(), asked.era))?;
+        let mut state = self.state.lock();
+        if state.follows.len() >= FOLLOWED || uri.len() > LONGEST_URI {
+            let reason =
+                format!("a client may follow {FOLLOWED} resources of {LONGEST_URI} bytes: end one first");
+            return Err(RpcError::invalid_params(reason));
+        }
+        state.follows.insert(uri);
+        drop(state);
+        Ok(asked.own("{}", Cache::Unsaid))
+    }
+
+    /// It does not any more.
+    pub(super) fn unfollow(&self, asked: Asked<'_>) -> Result<Received, RpcError> {
+        let uri = required("uri", asked.params.uri)?;
+        self.state.lock().follows.remove(uri.as_ref());
+        Ok(asked.own("{}", Cache::Unsaid))
     }
 }

@@ -1,14 +1,16 @@
-//! Who hears that a list changed, and of which change: only what this caller can see counts.
+//! Who hears that a list or a resource changed, and of which change: only what this caller can see counts.
 
 use std::sync::Arc;
 
+use covenant_gate::{Admitted, Credential, Gate};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::flight::Flight;
+use super::resources::{FOLLOWED, LONGEST_URI};
 use super::{Asked, Received, Session};
 use crate::message::Id;
 use crate::reply::RpcError;
@@ -43,10 +45,32 @@ impl Lists {
     }
 }
 
+/// What has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Those lists.
+    Lists(Lists),
+    /// That resource.
+    Resource(Arc<str>),
+    /// Resources, and nobody knows which: more than were kept for a listener this slow.
+    Resources,
+}
+
+/// What a modern client asks to hear of.
+#[derive(Deserialize)]
+struct Wanted {
+    #[serde(flatten)]
+    lists: Lists,
+    #[serde(default, rename = "resourceSubscriptions")]
+    resources: Vec<String>,
+}
+
 /// A modern subscription: what it asked for and was given, under the id of its request.
 pub struct Listen {
     id: Id,
     lists: Lists,
+    resources: Vec<String>,
+    admitted: Admitted,
     flight: Flight,
 }
 
@@ -56,16 +80,35 @@ impl Listen {
         &self.id
     }
 
+    /// Who listens.
+    pub fn admitted(&self) -> &Admitted {
+        &self.admitted
+    }
+
     /// The first message of the subscription, without a line end.
     pub fn acknowledgement(&self) -> Vec<u8> {
-        let given: Vec<_> = self.lists.named().map(|name| format!(r#""{name}ListChanged":true"#)).collect();
+        let mut given: Vec<_> =
+            self.lists.named().map(|name| format!(r#""{name}ListChanged":true"#)).collect();
+        if !self.resources.is_empty() {
+            given.push(format!(r#""resourceSubscriptions":{}"#, Value::from(self.resources.clone())));
+        }
         let notifications = format!(r#","notifications":{{{}}}"#, given.join(","));
         self.message("subscriptions/acknowledged", &notifications)
     }
 
-    /// A message for each list that changed and that this subscription is about, without line ends.
-    pub fn changed(&self, changes: Lists) -> impl Iterator<Item = Vec<u8>> {
-        changes.both(self.lists).named().map(|name| self.message(&format!("{name}/list_changed"), ""))
+    /// A message for each thing that changed and that this subscription is about, without line ends.
+    pub fn changed(&self, change: &Change) -> Vec<Vec<u8>> {
+        let updated = |uri: &String| self.message("resources/updated", &format!(r#","uri":{}"#, json(uri)));
+        match change {
+            Change::Lists(lists) => {
+                let named = lists.both(self.lists).named();
+                named.map(|name| self.message(&format!("{name}/list_changed"), "")).collect()
+            }
+            Change::Resource(uri) => {
+                self.resources.iter().filter(|followed| ***followed == **uri).map(updated).collect()
+            }
+            Change::Resources => self.resources.iter().map(updated).collect(),
+        }
     }
 
     /// The answer that ends the subscription from our side, without a line end.
@@ -91,11 +134,50 @@ impl Listen {
     }
 }
 
-/// The messages of a legacy session for the lists that changed, without line ends.
-pub fn changed_legacy(changes: Lists) -> impl Iterator<Item = Vec<u8>> {
-    changes.named().map(|name| {
-        format!(r#"{{"jsonrpc":"2.0","method":"notifications/{name}/list_changed"}}"#).into_bytes()
-    })
+fn json(text: &str) -> Value {
+    Value::from(text)
+}
+
+/// One client that listens, over however many subscriptions: who it is, and what it saw last.
+pub struct Watch {
+    gate: Arc<Gate>,
+    credential: Credential,
+    admitted: Admitted,
+    visible: Visible,
+    changes: watch::Receiver<u64>,
+    updates: broadcast::Receiver<Arc<str>>,
+}
+
+impl Watch {
+    /// Listens from what is visible now.
+    pub fn new(gate: Arc<Gate>, credential: Credential, admitted: Admitted) -> Self {
+        // Subscribed first: what changes while we look is seen again, and not missed.
+        let (changes, updates) = (gate.changed(), gate.updates());
+        let visible = Visible::of(&gate, &admitted);
+        Self { gate, credential, admitted, visible, changes, updates }
+    }
+
+    /// The next thing that changed for this client; `None` when it is no longer one. Can be dropped and asked again.
+    pub async fn next(&mut self) -> Option<Change> {
+        loop {
+            let change = tokio::select! {
+                changed = self.changes.changed() => {
+                    changed.ok()?;
+                    let lists = self.visible.renew(Visible::of(&self.gate, &self.admitted));
+                    (lists != Lists::default()).then_some(Change::Lists(lists))
+                }
+                updated = self.updates.recv() => match updated {
+                    Ok(uri) => self.gate.may_follow(&self.admitted, &uri).is_ok().then_some(Change::Resource(uri)),
+                    Err(broadcast::error::RecvError::Lagged(_)) => Some(Change::Resources),
+                    Err(broadcast::error::RecvError::Closed) => return None,
+                },
+            };
+            self.gate.authenticate(&self.credential).ok()?;
+            if change.is_some() {
+                return change;
+            }
+        }
+    }
 }
 
 /// What one caller can see, to tell whether a change changed anything for it.
@@ -107,6 +189,18 @@ pub struct Visible {
 }
 
 impl Visible {
+    fn of(gate: &Gate, listener: &Admitted) -> Self {
+        let offers = gate.offers();
+        let mut visible = Self { tools: gate.tools(listener), ..Self::default() };
+        if offers.prompts {
+            visible.prompts = gate.prompts(listener);
+        }
+        if offers.resources {
+            visible.resources = (gate.resources(listener), gate.resource_templates(listener));
+        }
+        visible
+    }
+
     /// Takes the newer view; says in which lists it differs.
     pub fn renew(&mut self, newer: Self) -> Lists {
         let same = |(a, b): (&Arc<RawValue>, &Arc<RawValue>)| Arc::ptr_eq(a, b) || a.get() == b.get();
@@ -121,35 +215,51 @@ impl Visible {
 }
 
 impl Session {
-    /// What the listening caller can see now; `None` if nobody listens, or the caller is no longer one.
-    pub fn visible(&self) -> Option<Visible> {
-        let listener = self.state.lock().listener.clone()?;
-        self.gate.authenticate(&self.credential).ok()?;
-        let offers = self.gate.offers();
-        let mut visible = Visible { tools: self.gate.tools(&listener), ..Visible::default() };
-        if offers.prompts {
-            visible.prompts = self.gate.prompts(&listener);
-        }
-        if offers.resources {
-            visible.resources = (self.gate.resources(&listener), self.gate.resource_templates(&listener));
-        }
-        Some(visible)
+    /// The client that shook hands or listens, if one did.
+    pub fn listener(&self) -> Option<Admitted> {
+        self.state.lock().listener.clone()
     }
 
-    /// Moves whenever something changed that may concern someone.
-    pub fn changes(&self) -> watch::Receiver<u64> {
-        self.gate.changed()
+    /// The messages of a legacy client for what changed, without line ends.
+    pub fn changed(&self, change: &Change) -> Vec<Vec<u8>> {
+        let updated = |uri: &str| {
+            let uri = json(uri);
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"uri":{uri}}}}}"#
+            )
+            .into_bytes()
+        };
+        match change {
+            Change::Lists(lists) => {
+                let message =
+                    |name| format!(r#"{{"jsonrpc":"2.0","method":"notifications/{name}/list_changed"}}"#);
+                lists.named().map(|name| message(name).into_bytes()).collect()
+            }
+            Change::Resource(uri) => {
+                let followed = self.state.lock().follows.contains(&**uri);
+                followed.then(|| updated(uri)).into_iter().collect()
+            }
+            Change::Resources => self.state.lock().follows.iter().map(|uri| updated(uri)).collect(),
+        }
     }
 
     pub(super) fn listen(self: &Arc<Self>, asked: Asked<'_>) -> Result<Received, RpcError> {
-        let bad = || RpcError::invalid_params("`notifications` must be an object of the lists to hear about");
+        let bad = || {
+            RpcError::invalid_params(
+                "`notifications` must be an object of the lists and resources to hear about",
+            )
+        };
         let raw = asked.params.notifications.filter(|raw| raw.get().starts_with('{')).ok_or_else(bad)?;
-        let wanted: Lists = serde_json::from_str(raw.get()).map_err(|_| bad())?;
+        let wanted: Wanted = serde_json::from_str(raw.get()).map_err(|_| bad())?;
         let offers = self.gate.offers();
         let given = Lists { tools: true, prompts: offers.prompts, resources: offers.resources };
-        self.state.lock().listener = Some(asked.admitted);
+        let may =
+            |uri: &String| uri.len() <= LONGEST_URI && self.gate.may_follow(&asked.admitted, uri).is_ok();
+        let resources = wanted.resources.into_iter().filter(may).take(FOLLOWED).collect();
+        self.state.lock().listener = Some(asked.admitted.clone());
         let flight = self.flights.begin(self, &asked.id);
-        Ok(Received::Listening(Listen { id: asked.id, lists: wanted.both(given), flight }))
+        let lists = wanted.lists.both(given);
+        Ok(Received::Listening(Listen { id: asked.id, lists, resources, admitted: asked.admitted, flight }))
     }
 }
 

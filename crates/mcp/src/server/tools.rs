@@ -5,6 +5,8 @@ use std::sync::Arc;
 use covenant_gate::CallRequest;
 
 use super::{Asked, Kind, Received, Session};
+use crate::era::Era;
+use crate::headers::check;
 use crate::outlet::Outlet;
 use crate::params::required;
 use crate::reply::{Answer, Body, RpcError};
@@ -25,11 +27,16 @@ impl Session {
     ) -> Result<Received, RpcError> {
         let name = required("name", asked.params.name)?.into_owned();
         let request = CallRequest { name, arguments: asked.params.arguments()? };
+        if let (Era::Modern, Some(headers)) = (asked.era, asked.carrier.headers) {
+            for argument in self.gate.header_arguments(&asked.admitted, &request.name) {
+                check(&argument, &request.arguments, headers)?;
+            }
+        }
         let (id, started) = (asked.id.clone(), trace::started());
-        Ok(self.start(asked, outlet, Kind::Plain, |gate, admitted, context| async move {
+        self.start(asked, outlet, Kind::Plain, |gate, admitted, context| async move {
             let result = gate.call(admitted, request, context).await;
             trace::completed(&id, started, result.as_ref().is_ok_and(|result| !result.is_error()));
             result
-        }))
+        })
     }
 }

@@ -90,6 +90,9 @@ impl<'r> Record<'r> {
         let id = match self.row.values.first() {
             Some(Value::Text(text)) => text.chars().take(64).collect(),
             Some(Value::Int(number)) => number.to_string(),
+            Some(Value::Blob(bytes)) => {
+                bytes.iter().take(32).fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
+            }
             _ => "?".to_owned(),
         };
         DbError::BadRow { table: self.table, id, column: column.to_owned(), why: why.to_string() }

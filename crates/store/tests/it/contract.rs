@@ -8,6 +8,7 @@ mod file;
 mod grants;
 mod migrations;
 mod server;
+mod sessions;
 mod survival;
 mod tokens;
 

@@ -1,0 +1,81 @@
+//! Headers that repeat what the body says: how a value is written there, and that both say the same.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use covenant_gate::registry::HeaderArgument;
+use serde_json::{Map, Value};
+
+use crate::reply::{HEADER_MISMATCH, RpcError};
+
+/// The headers of one request.
+pub trait Headers: Sync {
+    /// The value of the one of that name, in lower case, if it is text.
+    fn get(&self, name: &str) -> Option<&str>;
+}
+
+/// A header's value as it was meant: texts that a header cannot hold are written `=?base64?…?=`.
+pub fn decoded(value: &str) -> Option<Cow<'_, str>> {
+    let Some(inside) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
+        return Some(Cow::Borrowed(value));
+    };
+    let bytes = STANDARD.decode(inside).ok()?;
+    String::from_utf8(bytes).ok().map(Cow::Owned)
+}
+
+/// What is said where a header and the body disagree.
+pub fn mismatch(reason: impl std::fmt::Display) -> RpcError {
+    RpcError::new(HEADER_MISMATCH, format!("Header mismatch: {reason}"))
+}
+
+/// Whether a header says what the body says.
+pub fn agree(name: &str, header: Option<&str>, body: &str) -> Result<(), RpcError> {
+    let Some(value) = header else { return Err(mismatch(format_args!("the header `{name}` is missing"))) };
+    match decoded(value) {
+        Some(text) if text == body => Ok(()),
+        Some(_) => Err(mismatch(format_args!("the header `{name}` says something other than the body"))),
+        None => Err(mismatch(format_args!("the header `{name}` is not valid base64 of a text"))),
+    }
+}
+
+/// Whether the header of one argument says what the argument is.
+pub(crate) fn check(
+    argument: &HeaderArgument,
+    arguments: &Map<String, Value>,
+    headers: &dyn Headers,
+) -> Result<(), RpcError> {
+    let name = format!("mcp-param-{}", argument.header);
+    match (argument.text(arguments), headers.get(&name)) {
+        (None, None) => Ok(()),
+        (None, Some(_)) => {
+            Err(mismatch(format_args!("the header `{name}` is there and its argument is not")))
+        }
+        (Some(text), given) => agree(&name, given, &text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_base64_only_between_both_marks() {
+        assert_eq!(decoded("=?base64?SGVsbG8=?=").unwrap(), "Hello");
+        for literal in ["SGVsbG8=", "=?base64?SGVsbG8=", "SGVsbG8=?=", "", "plain"] {
+            assert_eq!(decoded(literal).unwrap(), literal);
+        }
+        for bad in ["=?base64?SGVsbG8?=", "=?base64?SGVs!!!bG8=?=", "=?base64?//79?="] {
+            assert_eq!(decoded(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_header_that_is_missing_or_says_something_else_is_a_mismatch() {
+        assert_eq!(agree("mcp-name", Some("echo"), "echo"), Ok(()));
+        assert_eq!(agree("mcp-name", Some("=?base64?ZWNobw==?="), "echo"), Ok(()));
+        for header in [None, Some("Echo"), Some("echo "), Some("=?base64?!?=")] {
+            assert_eq!(agree("mcp-name", header, "echo").unwrap_err().code, -32020);
+        }
+    }
+}
