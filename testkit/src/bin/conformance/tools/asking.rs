@@ -46,9 +46,13 @@ fn form(message: &str, schema: &Value) -> Inquiry {
     Inquiry::elicit(json!({"message": message, "requestedSchema": schema}))
 }
 
-/// A member of an answer, or nothing.
-pub(super) fn at<'v>(answer: &'v Value, path: &str) -> &'v Value {
-    answer.pointer(path).unwrap_or(&Value::Null)
+/// A member of an answer, as text.
+pub(super) fn at(answer: &Value, path: &str) -> String {
+    match answer.pointer(path) {
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None => String::new(),
+    }
 }
 
 fn completed(answer: &Value) -> String {
