@@ -6,6 +6,10 @@
     reason = "a benchmark prints, and stops when it cannot run"
 )]
 
+pub mod http;
+pub mod process;
+pub mod yardstick;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use covenant_bench::{line, median};
+use covenant_bench::{line, median, process};
 use covenant_testkit::Home;
 
 fn main() {
@@ -17,10 +17,7 @@ fn main() {
         let start = Instant::now();
         let daemon = home.up();
         times.push(start.elapsed());
-        let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.pid())).expect("its status");
-        let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
-        let kilobytes: f64 = kilobytes.trim().trim_end_matches(" kB").parse().expect("a number");
-        resident.push(kilobytes / 1024.0);
+        resident.push(process::resident(daemon.pid()));
         daemon.stop();
     }
     resident.sort_by(f64::total_cmp);

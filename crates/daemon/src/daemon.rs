@@ -13,6 +13,7 @@ use parking_lot::RwLock;
 use crate::anchor::Anchor;
 use crate::config::{Config, Overrides};
 use crate::home::Home;
+use crate::http::mcp::sessions::Sessions;
 use crate::logging::Logs;
 use crate::secrets::Secrets;
 use crate::shutdown::Stop;
@@ -39,6 +40,8 @@ pub(crate) struct Daemon {
     pub(crate) changing: tokio::sync::Mutex<()>,
     /// Where checkpoints are posted.
     pub(crate) anchor: Anchor,
+    /// The sessions of MCP over HTTP.
+    pub(crate) sessions: Sessions,
     settings: RwLock<Settings>,
 }
 
@@ -82,6 +85,7 @@ impl Daemon {
         let anchor = Anchor::new(config.audit.anchor_url.address());
         let settings = RwLock::new(Settings { config: Arc::new(config), secrets: Arc::new(secrets) });
         let changing = tokio::sync::Mutex::new(());
+        let sessions = Sessions::new(Arc::clone(&store));
         Arc::new(Self {
             home,
             gate,
@@ -97,6 +101,7 @@ impl Daemon {
             chain,
             changing,
             anchor,
+            sessions,
             settings,
         })
     }

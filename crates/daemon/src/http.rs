@@ -4,6 +4,7 @@ pub(crate) mod api;
 pub(crate) mod auth;
 pub(crate) mod document;
 pub(crate) mod guard;
+pub(crate) mod mcp;
 pub(crate) mod patient;
 pub(crate) mod reply;
 pub(crate) mod router;

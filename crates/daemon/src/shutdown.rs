@@ -104,6 +104,9 @@ pub(crate) async fn end(daemon: &Daemon, lock: Lock) {
         daemon.stop.giving_up.cancel();
         daemon.stop.idle(WIND_DOWN).await;
     }
+    if let Err(fault) = daemon.sessions.write_down(Duration::ZERO).await {
+        tracing::warn!(target: "covenant", cause = fault.cause(), "when sessions were last used is not kept: {fault}");
+    }
     if let Err(fault) = daemon.gate.record_own(Kind::DaemonStopped, None).await {
         tracing::error!(target: "covenant", cause = fault.cause(), "the last row could not be written: {fault}");
     }

@@ -18,6 +18,7 @@ use crate::daemon::{Daemon, Environment, Parts};
 use crate::first;
 use crate::follower;
 use crate::home::{Home, HomeError};
+use crate::http::mcp::sessions;
 use crate::http::{router, serve};
 use crate::identity::{Identity, IdentityError};
 use crate::lapse;
@@ -155,6 +156,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     tokio::spawn(anchor::follow(Arc::clone(&daemon)));
     tokio::spawn(neighbours::follow(Arc::clone(&daemon)));
     tokio::spawn(lapse::follow(Arc::clone(&daemon)));
+    tokio::spawn(sessions::follow(Arc::clone(&daemon)));
     announce(&daemon, &remarks);
     Running::new(daemon, lock, remarks).map_err(StartError::Signals)
 }

@@ -218,7 +218,12 @@ impl Session {
 
     /// What is said about a message that is none.
     pub fn malformed(&self, Malformed { id, error }: Malformed) -> Malformed {
-        Malformed { id, error: self.redacted(error) }
+        Malformed { id, error: Self::redacted(&self.gate, error) }
+    }
+
+    /// Whether a client shook hands.
+    pub fn is_open(&self) -> bool {
+        self.state.lock().listener.is_some()
     }
 
     /// Takes every request under way back: the client is gone.
@@ -228,7 +233,7 @@ impl Session {
 
     /// An error for that request.
     pub fn answered(&self, ask: &Ask<'_>, era: Era, error: RpcError) -> Received {
-        let body = Body::Error(self.redacted(error));
+        let body = Body::Error(Self::redacted(&self.gate, error));
         Received::Answered(Answer { id: ask.request.id.clone(), era, body })
     }
 
@@ -353,8 +358,8 @@ impl Session {
 
     /// Errors of our own may quote what the client sent; secrets are not repeated, not even to who sent them. What is
     /// quoted is cut only afterwards: half a secret matches nothing.
-    fn redacted(&self, mut error: RpcError) -> RpcError {
-        let redactor = self.gate.redactor();
+    pub fn redacted(gate: &Gate, mut error: RpcError) -> RpcError {
+        let redactor = gate.redactor();
         error.message = redactor.shown(&error.message, QUOTED);
         for text in error.data.iter_mut().filter_map(Value::as_object_mut).flat_map(Map::values_mut) {
             redactor.redact_value(text);

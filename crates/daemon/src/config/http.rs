@@ -25,6 +25,10 @@ pub struct Http {
     pub public_url: String,
     /// Host names it answers to beside localhost and that of `public_url`.
     pub allowed_hosts: Vec<String>,
+    /// After how many seconds a session of MCP that nobody uses is over.
+    pub session_idle_secs: u64,
+    /// How many sessions of MCP there may be.
+    pub max_sessions: usize,
 }
 
 impl Default for Http {
@@ -34,6 +38,8 @@ impl Default for Http {
             behind_proxy: false,
             public_url: String::new(),
             allowed_hosts: Vec::new(),
+            session_idle_secs: 86_400,
+            max_sessions: 10_000,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use covenant_gate::{Caller, Credential, Operator, Refusal};
+use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 
@@ -20,7 +21,12 @@ pub(crate) struct Admin(pub(crate) Operator);
 
 /// What the request shows. A token wins over the socket's peer: a client that has one wants to be that client.
 pub(crate) fn credential(parts: &Parts) -> Credential {
-    match (parts.headers.get(AUTHORIZATION), parts.extensions.get::<Via>()) {
+    shown(&parts.headers, parts.extensions.get::<Via>())
+}
+
+/// The same, by headers that came by that door.
+pub(crate) fn shown(headers: &HeaderMap, via: Option<&Via>) -> Credential {
+    match (headers.get(AUTHORIZATION), via) {
         (Some(value), _) => {
             value.to_str().ok().and_then(token).map_or_else(Credential::none, Credential::bearer)
         }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use bytes::Bytes;
 use covenant_model::json;
@@ -17,7 +16,7 @@ use super::reply::Failure;
 use crate::daemon::Daemon;
 
 /// How long a body may take to arrive.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A JSON body.
 pub(crate) struct Document<T>(pub(crate) T);
@@ -59,7 +58,11 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<Daemon>> for Asked<T> {
     }
 }
 
-async fn read(body: Body, limit: usize, patience: Duration) -> Result<Bytes, Failure> {
+pub(crate) async fn read<B>(body: B, limit: usize, patience: Duration) -> Result<Bytes, Failure>
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<axum::BoxError>,
+{
     let Ok(collected) = tokio::time::timeout(patience, Limited::new(body, limit).collect()).await else {
         let message = format!("the request did not arrive whole within {} s", patience.as_secs());
         return Err(closing(Failure::new(StatusCode::REQUEST_TIMEOUT, "too_slow", message, "send it again")));
@@ -95,6 +98,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
     use axum::response::IntoResponse as _;
     use covenant_model::api::NewClient;
 

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::patient::Patient;
-use super::{guard, reply};
+use super::{guard, mcp, reply};
 use crate::daemon::Daemon;
 use crate::shutdown::Busy;
 
@@ -185,6 +185,10 @@ async fn answer(
     let response = if let Err(failure) = guard::check(&parts, &via, &daemon.config().http) {
         failure.into_response()
     } else {
+        let body = match mcp::answer(&daemon, &parts, &via, body, &seat).await {
+            Ok(response) => return Ok(leave(response, &daemon, begun, &method, &path, seat)),
+            Err(body) => body,
+        };
         parts.extensions.insert(via);
         parts.extensions.insert(Arc::clone(&seat));
         let hung_up = daemon.stop.giving_up.child_token();
@@ -201,15 +205,27 @@ async fn answer(
             Err(broken) => reply::Failure::broken(&broken).into_response(),
         }
     };
+    Ok(leave(response, &daemon, begun, &method, &path, seat))
+}
+
+/// What leaves, finished in one place. The seat is held until all of it has left.
+fn leave(
+    response: Response,
+    daemon: &Daemon,
+    begun: Instant,
+    method: &http::Method,
+    path: &str,
+    seat: Arc<Seat>,
+) -> Response {
     let response = reply::finish(response, &daemon.gate.redactor());
     tracing::debug!(
         target: "covenant::http", %method, path, status = response.status().as_u16(),
         duration = %format_args!("{}ms", begun.elapsed().as_millis()), "answered request"
     );
-    Ok(response.map(|body| {
+    response.map(|body| {
         Body::new(body.map_frame(move |frame| {
             let _ = &seat;
             frame
         }))
-    }))
+    })
 }

@@ -27,7 +27,7 @@ use crate::daemon::Daemon;
 /// Checks who asks, and takes the connection over.
 pub(crate) async fn mcp(State(daemon): State<Arc<Daemon>>, request: Request) -> Result<Response, Failure> {
     let (mut parts, _) = request.into_parts();
-    if !wants_mcp(&parts.headers) {
+    if !wanted(&parts.headers) {
         return Err(reply::upgrade_required());
     }
     let credential = auth::credential(&parts);
@@ -48,7 +48,7 @@ pub(crate) async fn mcp(State(daemon): State<Arc<Daemon>>, request: Request) -> 
     Ok(response)
 }
 
-fn wants_mcp(headers: &HeaderMap) -> bool {
+pub(crate) fn wanted(headers: &HeaderMap) -> bool {
     let has = |name: HeaderName, word: &str| {
         let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
         values.flat_map(|value| value.split(',')).any(|part| part.trim().eq_ignore_ascii_case(word))
@@ -174,8 +174,8 @@ mod tests {
                 .map(|(name, value)| (name.clone(), HeaderValue::from_static(value)))
                 .collect::<HeaderMap>()
         };
-        assert!(wants_mcp(&headers(&[(CONNECTION, "keep-alive, Upgrade"), (UPGRADE, "MCP")])));
-        assert!(!wants_mcp(&headers(&[(UPGRADE, "mcp")])));
-        assert!(!wants_mcp(&headers(&[(CONNECTION, "upgrade"), (UPGRADE, "websocket")])));
+        assert!(wanted(&headers(&[(CONNECTION, "keep-alive, Upgrade"), (UPGRADE, "MCP")])));
+        assert!(!wanted(&headers(&[(UPGRADE, "mcp")])));
+        assert!(!wanted(&headers(&[(CONNECTION, "upgrade"), (UPGRADE, "websocket")])));
     }
 }

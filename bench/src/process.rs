@@ -1,0 +1,42 @@
+//! What the system says about a process: its memory, and whether it still works on something.
+
+use std::time::Duration;
+
+/// How long a process may go on working before nobody waits for it any more, in seconds.
+const LONGEST: u32 = 900;
+
+/// Its resident memory, in MiB.
+///
+/// # Panics
+/// If there is no such process.
+pub fn resident(pid: u32) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("its status");
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+    let kilobytes: f64 = kilobytes.trim().trim_end_matches(" kB").parse().expect("a number");
+    kilobytes / 1024.0
+}
+
+/// Its resident memory once it has come to rest: whatever follows behind the calls, such as the index of the log, is
+/// done.
+///
+/// # Panics
+/// If there is no such process, or it never rests.
+pub fn at_rest(pid: u32) -> f64 {
+    for _ in 0..LONGEST {
+        let before = ticks(pid);
+        std::thread::sleep(Duration::from_secs(1));
+        if ticks(pid) <= before + 2 {
+            return resident(pid);
+        }
+    }
+    unreachable!("process {pid} was still busy after {LONGEST} s")
+}
+
+/// Processor time it has used, in hundredths of a second.
+fn ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("its times");
+    // The second field is a name in parentheses, and may hold anything; times are the 14th and 15th.
+    let (_, after_name) = stat.rsplit_once(')').expect("a name");
+    let times = after_name.split_whitespace().skip(11).take(2);
+    times.map(|time| time.parse::<u64>().expect("a number")).sum()
+}

@@ -1,0 +1,66 @@
+//! A request that is being worked on, while its client waits: what becomes of it when the client hangs up.
+
+use std::future::Future as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use covenant_mcp::reply::Answer;
+use covenant_mcp::server::{Running, Session};
+use tokio_util::sync::CancellationToken;
+
+use crate::http::serve::Seat;
+
+/// A request under way. Dropped before its end, it is taken back, or goes on without its client.
+pub(crate) struct Underway {
+    running: Option<Running>,
+    session: Arc<Session>,
+    /// Whether a client that hangs up has not thereby taken its request back: so it was before 2026.
+    outlasts: bool,
+    seat: Arc<Seat>,
+    giving_up: CancellationToken,
+}
+
+impl Underway {
+    pub(crate) fn new(
+        running: Running,
+        session: Arc<Session>,
+        outlasts: bool,
+        seat: Arc<Seat>,
+        giving_up: CancellationToken,
+    ) -> Self {
+        Self { running: Some(running), session, outlasts, seat, giving_up }
+    }
+
+    /// The answer, once.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
+        let Some(running) = &mut self.running else { return Poll::Pending };
+        let answered = Pin::new(running).poll(cx);
+        if answered.is_ready() {
+            self.running = None;
+        }
+        answered
+    }
+}
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        let Some(mut running) = self.running.take() else { return };
+        let (session, seat, giving_up) = (self.session.clone(), self.seat.clone(), self.giving_up.clone());
+        if !self.outlasts {
+            session.abandon();
+        }
+        // A tool that is taken back has a moment to wind down, and its end is recorded either way.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            tokio::select! {
+                _ = &mut running => {}
+                () = giving_up.cancelled() => {
+                    session.abandon();
+                    let _ = running.await;
+                }
+            }
+            drop(seat);
+        });
+    }
+}
