@@ -109,37 +109,32 @@ fn the_inspector_lists_and_calls_in_every_era_and_finds_nothing_to_say_about_our
     let token = client(&home);
     home.run(&["capabilities", "grant", "tool.call.echo", "--to", "client:ada"]).ok();
     let (url, header) = (url(&daemon), format!("Authorization: Bearer {token}"));
-    let inspect = |words: &[&str]| {
+    let inspect = |era: &str, words: &[&str]| {
         let asked = suite
             .node("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
-            .args([
-                "--cli",
-                "--server-url",
-                &url,
-                "--transport",
-                "http",
-                "--header",
-                &header,
-                "-q",
-                "--format",
-                "json",
-            ])
+            .args(["--cli", "--server-url", &url, "--transport", "http", "--header", &header])
+            .args(["--format", "json", "--protocol-era", era])
             .args(words)
             .env("HOME", home.beside("inspector"))
             .output()
             .unwrap();
         let (stdout, stderr) =
             (String::from_utf8_lossy(&asked.stdout), String::from_utf8_lossy(&asked.stderr));
-        assert!(asked.status.success(), "{words:?}: {} {stdout}{stderr}", asked.status);
-        serde_json::from_str::<Value>(&stdout).unwrap_or_else(|error| panic!("{words:?}: {error}: {stdout}"))
+        let quiet = asked.status.success() && stderr.trim().is_empty();
+        assert!(quiet, "{era} {words:?}: {} {stdout}{stderr}", asked.status);
+        let said: Value = serde_json::from_str(&stdout).unwrap();
+        said["result"].clone()
     };
     for era in ["legacy", "auto", "modern"] {
-        let listed = inspect(&["--protocol-era", era, "--method", "tools/list", "--strict"]);
+        let listed = inspect(era, &["--method", "tools/list", "--strict"]);
         let names: Vec<&Value> =
             listed["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
         assert_eq!(names, ["clock", "echo"], "{era}: {listed}");
-        let call =
-            ["--protocol-era", era, "--method", "tools/call", "--tool-name", "echo", "--tool-arg", "text=hi"];
-        assert_eq!(inspect(&call)["content"][0]["text"], "hi", "{era}");
+        let call = ["--method", "tools/call", "--tool-name", "echo", "--tool-arg", "text=hi"];
+        let called = inspect(era, &call);
+        assert_eq!(called["content"][0]["text"], "hi", "{era}");
+        // Only since 2026-07-28 does every result say who gave it.
+        let server = &called["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
+        assert_eq!(server == "covenant", era != "legacy", "{era}: {called}");
     }
 }

@@ -35,9 +35,8 @@ async fn serve() -> Result<(), Box<dyn Error>> {
     stage.open(running.gate());
     let upstream = *running.addresses().first().ok_or("the daemon has no port")?;
     forwarder.serve(upstream, &token(running.gate()).await?);
-    let mut out = std::io::stdout();
-    writeln!(out, "{address}/mcp\n{}", running.home().root().display())?;
-    out.flush()?;
+    let lines = format!("{address}/mcp\n{}\n", running.home().root().display());
+    std::io::stdout().write_all(lines.as_bytes())?;
     end_with_input();
     running.wait().await;
     Ok(())
