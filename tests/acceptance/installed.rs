@@ -47,7 +47,7 @@ fn place(variable: &str, otherwise: &str) -> PathBuf {
 pub(crate) fn there_or(what: &str, there: bool) -> bool {
     assert!(there || std::env::var_os("CI").is_none(), "CI installs {what} first: cargo xtask test");
     if !there {
-        eprintln!("SKIPPED: {what} is not installed; `cargo xtask test` does that");
+        eprintln!("SKIPPED for want of {what}: `cargo xtask test` installs everything");
     }
     there
 }
