@@ -2,6 +2,7 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stderr,
     clippy::disallowed_methods,
@@ -12,8 +13,10 @@
 mod administration;
 mod bad_input;
 mod clients;
+mod conformance;
 mod cov_mcp;
 mod durability;
+mod installed;
 mod leak;
 mod lifecycle;
 mod operating;
