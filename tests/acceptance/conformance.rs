@@ -15,9 +15,6 @@ use crate::installed::{self, Suite};
 /// Scenarios about what we do not have: tasks, and streams the server closes to be polled.
 const NOT_OURS: [&str; 2] = ["tasks-", "server-sse-polling"];
 
-/// What it only recommends, and we do not do: to repeat the URI of an unknown resource beside the message that names it.
-const NOT_FOLLOWED: [&str; 1] = ["sep-2164-data-uri"];
-
 /// The suite gives some answers half a second, which a busy machine may need for itself: a few scenarios that fail are
 /// tried again, alone.
 const FEW: usize = 3;
@@ -90,9 +87,7 @@ fn complaints(checks: &Checks) -> Checks {
     let mut found = Checks::new();
     for (scenario, checks) in checks {
         let is = |check: &Value, status: &str| check["status"] == status;
-        let bad = checks.iter().filter(|check| {
-            is(check, "FAILURE") || is(check, "WARNING") && !NOT_FOLLOWED.iter().any(|id| check["id"] == *id)
-        });
+        let bad = checks.iter().filter(|check| is(check, "FAILURE") || is(check, "WARNING"));
         let bad: Vec<Value> = bad.cloned().collect();
         if !bad.is_empty() || !checks.iter().any(|check| is(check, "SUCCESS")) {
             found.insert(scenario.clone(), bad);

@@ -24,7 +24,7 @@ use covenant_gate::context::{Level, Trace};
 use covenant_gate::inquiry::Kinds;
 use covenant_gate::{Admitted, CallError, Caller, Context, Credential, Gate, Redacted, Refusal};
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::era::{self, Era};
 use crate::headers::Headers;
@@ -104,27 +104,33 @@ impl Carrier<'_> {
 }
 
 /// What the eras say differently about the results of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     Plain,
-    Resource,
+    /// Of the resource with that URI, without secrets.
+    Resource(String),
     /// Nothing is asked of the client for it.
     Unasking,
 }
 
 impl Kind {
-    fn cache(self, result: &Redacted) -> Cache {
+    fn cache(&self, result: &Redacted) -> Cache {
         match self {
-            Self::Resource if !result.needs_input() => resources::FRESH,
+            Self::Resource(_) if !result.needs_input() => resources::FRESH,
             _ => Cache::Unsaid,
         }
     }
 
-    fn error(self, error: CallError, era: Era) -> RpcError {
+    fn error(&self, error: CallError, era: Era) -> RpcError {
         let absent = matches!(error, CallError::Refused(Refusal::NotFound { .. }));
         let mut error = RpcError::from(error);
-        if absent && self == Self::Resource && era == Era::Legacy {
-            error.code = RESOURCE_NOT_FOUND;
+        if let Self::Resource(uri) = self
+            && absent
+        {
+            error.data = Some(json!({ "uri": uri }));
+            if era == Era::Legacy {
+                error.code = RESOURCE_NOT_FOUND;
+            }
         }
         error
     }
@@ -321,8 +327,8 @@ impl Session {
     where
         W: Future<Output = Result<Redacted, CallError>> + Send + 'static,
     {
-        let round = match (asked.era, kind) {
-            (Era::Modern, Kind::Plain | Kind::Resource) => Some(asked.params.round(asked.kinds)?),
+        let round = match (asked.era, &kind) {
+            (Era::Modern, Kind::Plain | Kind::Resource(_)) => Some(asked.params.round(asked.kinds)?),
             _ => None,
         };
         let flight = self.flights.begin(self, &asked.id);
