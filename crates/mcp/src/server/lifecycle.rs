@@ -28,11 +28,9 @@ impl Session {
         announce("tools", json!({ "listChanged": true }));
         announce("logging", json!({}));
         if offers.resources {
-            let mut resources = json!({ "listChanged": true });
-            if offers.updates {
-                resources["subscribe"] = true.into();
-            }
-            announce("resources", resources);
+            let lists = json!({ "listChanged": true });
+            let updates = json!({ "listChanged": true, "subscribe": true });
+            announce("resources", if offers.updates { updates } else { lists });
         }
         if offers.prompts {
             announce("prompts", json!({ "listChanged": true }));

@@ -53,7 +53,8 @@ impl Session {
         let followed = self.gate.may_follow(&asked.admitted, &uri);
         followed.map_err(|refusal| Kind::Resource.error(refusal.into(), asked.era))?;
         let mut state = self.state.lock();
-        if state.follows.len() >= FOLLOWED || uri.len() > LONGEST_URI {
+        let full = state.follows.len() >= FOLLOWED && !state.follows.contains(&uri);
+        if full || uri.len() > LONGEST_URI {
             let reason =
                 format!("a client may follow {FOLLOWED} resources of {LONGEST_URI} bytes: end one first");
             return Err(RpcError::invalid_params(reason));
