@@ -15,11 +15,15 @@ mod following;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod kept;
+#[cfg(test)]
 mod legacy;
 #[cfg(test)]
 mod modern;
 #[cfg(test)]
 mod providers;
+#[cfg(test)]
+mod rounds;
 #[cfg(test)]
 mod through_the_bridge;
 #[cfg(test)]
