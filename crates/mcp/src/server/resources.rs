@@ -55,7 +55,8 @@ impl Session {
         let kind = || Kind::Resource(self.gate.redactor().shown(&uri, LONGEST_URI));
         followed.map_err(|refusal| kind().error(refusal.into(), asked.era))?;
         let mut state = self.state.lock();
-        if state.follows.len() >= FOLLOWED || uri.len() > LONGEST_URI {
+        let full = state.follows.len() >= FOLLOWED && !state.follows.contains(&uri);
+        if full || uri.len() > LONGEST_URI {
             let reason =
                 format!("a client may follow {FOLLOWED} resources of {LONGEST_URI} bytes: end one first");
             return Err(RpcError::invalid_params(reason));
