@@ -5,12 +5,14 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a broken test setup should stop the test, loudly")]
 
 pub mod command;
+pub mod crowd;
 pub mod daemon;
 pub mod home;
 pub mod http;
 pub mod postgres;
 pub mod sqlite;
 pub mod stdio;
+pub mod tls;
 pub mod tmpfs;
 pub mod wait;
 

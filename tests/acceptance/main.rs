@@ -16,6 +16,7 @@ mod cov_mcp;
 mod durability;
 mod leak;
 mod lifecycle;
+mod listeners;
 mod pact;
 
 use covenant_testkit::Home;

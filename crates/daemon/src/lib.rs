@@ -30,3 +30,4 @@ pub use home::Home;
 pub use listen::ListenError;
 pub use running::{Running, runtime};
 pub use start::{Options, StartError, start};
+pub use tls::CertificateError;

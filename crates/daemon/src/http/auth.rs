@@ -8,7 +8,7 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 
 use super::reply::Failure;
-use super::serve::Via;
+use super::via::Via;
 use crate::daemon::Daemon;
 use crate::peer;
 
