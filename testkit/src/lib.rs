@@ -6,6 +6,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a broken test setup should stop the test, loudly")]
 
 pub mod command;
+pub mod crowd;
 pub mod daemon;
 pub mod forwarder;
 pub mod home;
@@ -14,6 +15,7 @@ pub mod postgres;
 pub mod prometheus;
 pub mod sqlite;
 pub mod stdio;
+pub mod tls;
 pub mod tmpfs;
 pub mod wait;
 

@@ -19,6 +19,7 @@ mod durability;
 mod installed;
 mod leak;
 mod lifecycle;
+mod listeners;
 mod operating;
 mod pact;
 mod rest;

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::home::Home;
+use crate::tls::CertificateError;
 use crate::trust::{self, Distrust, Kind};
 
 /// What the daemon is told.
@@ -71,6 +72,9 @@ pub enum ConfigError {
     /// The file is not fit to be used.
     #[error(transparent)]
     Distrust(#[from] Distrust),
+    /// The certificate it names is not fit to be used.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
     /// The file is no TOML, or a key has a value of another type.
     #[error("{}, line {line}, column {column}: {reason}", path.display())]
     #[expect(missing_docs, reason = "the sentence says what each part is")]

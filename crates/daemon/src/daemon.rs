@@ -18,6 +18,7 @@ use crate::logging::Logs;
 use crate::otlp::Export;
 use crate::secrets::Secrets;
 use crate::shutdown::Stop;
+use crate::tls::Tls;
 
 /// The value of an environment variable, asked for by name.
 pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -32,6 +33,8 @@ pub(crate) struct Daemon {
     pub(crate) started_at: Timestamp,
     pub(crate) socket: PathBuf,
     pub(crate) listen: Vec<SocketAddr>,
+    /// What its ports speak TLS with; without it they speak HTTP alone.
+    pub(crate) tls: Option<Tls>,
     pub(crate) overrides: Overrides,
     pub(crate) environment: Environment,
     pub(crate) stop: Stop,
@@ -63,6 +66,7 @@ pub(crate) struct Parts {
     pub(crate) started_at: Timestamp,
     pub(crate) socket: PathBuf,
     pub(crate) listen: Vec<SocketAddr>,
+    pub(crate) tls: Option<Tls>,
     pub(crate) overrides: Overrides,
     pub(crate) environment: Environment,
     pub(crate) stop: Stop,
@@ -80,6 +84,7 @@ impl Daemon {
             started_at,
             socket,
             listen,
+            tls,
             overrides,
             environment,
             stop,
@@ -98,6 +103,7 @@ impl Daemon {
             started_at,
             socket,
             listen,
+            tls,
             overrides,
             environment,
             stop,
@@ -130,6 +136,7 @@ impl Daemon {
             home: self.home.root().display().to_string(),
             socket: self.socket.display().to_string(),
             listen: self.listen.iter().map(ToString::to_string).collect(),
+            tls: self.tls.is_some(),
             database: self.store.place(),
             tools: self.gate.tool_count(),
             ready,

@@ -9,8 +9,7 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 
 use super::reply::Failure;
-use super::serve::Via;
-use crate::config::http::Http;
+use super::via::Via;
 use crate::daemon::Daemon;
 use crate::peer;
 
@@ -44,23 +43,13 @@ fn token(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_ascii())
 }
 
-/// Whether a request comes from this machine: by the socket, or by a port that nobody else reaches.
-pub(crate) fn local(via: &Via, config: &Http) -> bool {
-    match via {
-        Via::Socket(_) => true,
-        Via::Tcp { .. } => {
-            !config.behind_proxy && config.addresses().iter().all(|address| address.ip().is_loopback())
-        }
-    }
-}
-
-fn is_local(daemon: &Daemon, parts: &Parts) -> bool {
-    parts.extensions.get::<Via>().is_some_and(|via| local(via, &daemon.config().http))
+fn is_local(parts: &Parts) -> bool {
+    parts.extensions.get::<Via>().is_some_and(Via::is_local)
 }
 
 /// Whether whoever asks may know more than that something is wrong. Who shows no token is no stranger to be recorded.
 pub(crate) fn is_trusted(daemon: &Daemon, parts: &Parts) -> bool {
-    is_local(daemon, parts)
+    is_local(parts)
         || parts.headers.contains_key(AUTHORIZATION) && daemon.gate.authenticate(&credential(parts)).is_ok()
 }
 
@@ -86,7 +75,7 @@ impl FromRequestParts<Arc<Daemon>> for Onlooker {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, daemon: &Arc<Daemon>) -> Result<Self, Failure> {
-        if !is_local(daemon, parts) {
+        if !is_local(parts) {
             daemon.gate.authenticate(&credential(parts))?;
         }
         Ok(Self)
@@ -104,19 +93,6 @@ impl FromRequestParts<Arc<Daemon>> for Admin {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_the_socket_and_a_port_that_nobody_else_reaches_are_local() {
-        let http =
-            |listen: &str, behind_proxy| Http { listen: listen.to_owned(), behind_proxy, ..Http::default() };
-        let (port, socket) = (Via::Tcp { port: 8421 }, Via::socket(0, None));
-        assert!(local(&port, &http("127.0.0.1:8421", false)) && local(&port, &http("[::1]:8421", false)));
-        for remote in [http("127.0.0.1:8421", true), http("0.0.0.0:8421", true), http("0.0.0.0:8421", false)]
-        {
-            assert!(!local(&port, &remote), "{remote:?}");
-            assert!(local(&socket, &remote));
-        }
-    }
 
     #[test]
     fn only_bearer_tokens_are_tokens() {

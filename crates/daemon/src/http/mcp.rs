@@ -32,7 +32,8 @@ use http::{HeaderMap, Method, StatusCode};
 use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 
-use super::serve::{Seat, Via};
+use super::seats::Engaged;
+use super::via::Via;
 use super::{auth, document, upgrade};
 use crate::daemon::Daemon;
 use accept::{Accepts, accepts};
@@ -67,7 +68,7 @@ struct Asker<'a> {
     credential: Credential,
     caller: Caller,
     accepts: Accepts,
-    seat: &'a Arc<Seat>,
+    engaged: &'a Arc<Engaged>,
 }
 
 /// How long sessions may be idle, and how many there may be.
@@ -82,12 +83,12 @@ pub(crate) async fn answer(
     parts: &Parts,
     via: &Via,
     body: Incoming,
-    seat: &Arc<Seat>,
+    engaged: &Arc<Engaged>,
 ) -> Result<Response, Incoming> {
     if parts.uri.path() != PATH || (parts.method == Method::GET && upgrade::wanted(&parts.headers)) {
         return Err(body);
     }
-    let asker = || Asker::of(daemon, &parts.headers, via, seat);
+    let asker = || Asker::of(daemon, &parts.headers, via, engaged);
     let answered = match parts.method {
         Method::POST => async { asker()?.post(body).await }.await,
         Method::GET => async { asker()?.get().await }.await,
@@ -102,11 +103,11 @@ impl<'a> Asker<'a> {
         daemon: &'a Arc<Daemon>,
         headers: &'a HeaderMap,
         via: &Via,
-        seat: &'a Arc<Seat>,
+        engaged: &'a Arc<Engaged>,
     ) -> Result<Self, Early> {
         let credential = auth::shown(headers, Some(via));
         let caller = daemon.gate.authenticate(&credential).map_err(Early::unauthenticated)?;
-        Ok(Self { daemon, headers: Read(headers), credential, caller, accepts: accepts(headers), seat })
+        Ok(Self { daemon, headers: Read(headers), credential, caller, accepts: accepts(headers), engaged })
     }
 
     /// Takes one message.
@@ -171,7 +172,7 @@ impl<'a> Asker<'a> {
             Received::Running(running) => {
                 // Before 2026 a client that hung up had not thereby taken its request back.
                 let (outlasts, giving_up) = (slot.is_some(), self.daemon.stop.giving_up.clone());
-                let underway = Underway::new(running, session, outlasts, self.seat.clone(), giving_up);
+                let underway = Underway::new(running, session, outlasts, self.engaged.clone(), giving_up);
                 Ok(run(underway, letters, self.accepts.json).await)
             }
             Received::Listening(listen) => self.listen(listen),

@@ -42,7 +42,7 @@ pub(crate) async fn docs(State(daemon): State<Arc<Daemon>>) -> Response {
     let port = daemon.listen.first().map_or(8421, std::net::SocketAddr::port);
     let origin = match config.http.public_origin() {
         Some((scheme, host)) => format!("{scheme}://{host}"),
-        None => format!("http://localhost:{port}"),
+        None => format!("{}://localhost:{port}", if config.http.tls() { "https" } else { "http" }),
     };
     let mut response = Response::new(Body::from(page::render(&DOCUMENT, &origin)));
     let headers = response.headers_mut();

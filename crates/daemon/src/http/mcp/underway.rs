@@ -9,7 +9,7 @@ use covenant_mcp::reply::Answer;
 use covenant_mcp::server::{Running, Session};
 use tokio_util::sync::CancellationToken;
 
-use crate::http::serve::Seat;
+use crate::http::seats::Engaged;
 
 /// A request under way. Dropped before its end, it is taken back, or goes on without its client.
 pub(crate) struct Underway {
@@ -17,7 +17,7 @@ pub(crate) struct Underway {
     session: Arc<Session>,
     /// Whether a client that hangs up has not thereby taken its request back: so it was before 2026.
     outlasts: bool,
-    seat: Arc<Seat>,
+    engaged: Arc<Engaged>,
     giving_up: CancellationToken,
 }
 
@@ -26,10 +26,10 @@ impl Underway {
         running: Running,
         session: Arc<Session>,
         outlasts: bool,
-        seat: Arc<Seat>,
+        engaged: Arc<Engaged>,
         giving_up: CancellationToken,
     ) -> Self {
-        Self { running: Some(running), session, outlasts, seat, giving_up }
+        Self { running: Some(running), session, outlasts, engaged, giving_up }
     }
 
     /// The answer, once.
@@ -46,7 +46,8 @@ impl Underway {
 impl Drop for Underway {
     fn drop(&mut self) {
         let Some(mut running) = self.running.take() else { return };
-        let (session, seat, giving_up) = (self.session.clone(), self.seat.clone(), self.giving_up.clone());
+        let (session, engaged, giving_up) =
+            (self.session.clone(), self.engaged.clone(), self.giving_up.clone());
         if !self.outlasts {
             session.abandon();
         }
@@ -60,7 +61,7 @@ impl Drop for Underway {
                     let _ = running.await;
                 }
             }
-            drop(seat);
+            drop(engaged);
         });
     }
 }
