@@ -39,7 +39,7 @@ use crate::daemon::Daemon;
 use accept::{Accepts, accepts};
 use early::{Early, json};
 use letters::Letters;
-use sessions::{Limits, Slot};
+use sessions::{Known, Limits, Slot};
 use stream::{Call, Listening};
 use underway::Underway;
 
@@ -89,10 +89,12 @@ pub(crate) async fn answer(
         return Err(body);
     }
     let asker = || Asker::of(daemon, &parts.headers, via, engaged);
-    let answered = match parts.method {
-        Method::POST => async { asker()?.post(body).await }.await,
-        Method::GET => async { asker()?.get().await }.await,
-        Method::DELETE => async { asker()?.delete().await }.await,
+    // What is rare is boxed: this future is moved about with every request, and should be small.
+    let answered = match (&parts.method, asker()) {
+        (&Method::POST, Ok(asker)) => asker.post(body).await,
+        (&Method::GET, Ok(asker)) => Box::pin(asker.get()).await,
+        (&Method::DELETE, Ok(asker)) => Box::pin(asker.delete()).await,
+        (&Method::POST | &Method::GET | &Method::DELETE, Err(early)) => Err(early),
         _ => return Err(body),
     };
     Ok(answered.unwrap_or_else(Early::response))
@@ -154,11 +156,13 @@ impl<'a> Asker<'a> {
         match session.take(&self.caller, ask, Carrier { headers: Some(&self.headers) }, &outlet) {
             Received::Answered(answer) => {
                 if let Some(slot) = slot.filter(|_| TOLD.contains(&ask.request.method.as_ref())) {
-                    let kept = self.daemon.sessions.keep(&slot).await;
+                    let kept = Box::pin(self.daemon.sessions.keep(&slot)).await;
                     kept.map_err(|fault| Early::broken(Some(&answer.id), &fault))?;
                 }
                 let opened = match way {
-                    Way::Opening if session.is_open() => Some(self.open(session, &answer.id).await?),
+                    Way::Opening if session.is_open() => {
+                        Some(Box::pin(self.open(session, &answer.id)).await?)
+                    }
                     _ => None,
                 };
                 let mut response = if self.accepts.json {
@@ -244,7 +248,13 @@ impl<'a> Asker<'a> {
     /// The session of that id, if it is this caller's.
     async fn slot(&self, session: &str, id: Option<&Id>) -> Result<Arc<Slot>, Early> {
         let (now, limits) = (self.daemon.clock.now(), limits(self.daemon));
-        let found = self.daemon.sessions.find(session, &self.daemon.gate, &self.caller, now, limits).await;
+        let sessions = &self.daemon.sessions;
+        let found = match sessions.known(session, &self.caller, now, limits) {
+            Known::Here(slot) => Ok(slot),
+            Known::Elsewhere(key) => {
+                Box::pin(sessions.restore(key, &self.daemon.gate, &self.caller, now, limits)).await
+            }
+        };
         found.map_err(|fault| Early::broken(id, &fault))?.ok_or_else(|| Early::no_session(id))
     }
 

@@ -28,7 +28,8 @@ const STREAMS: usize = 1024;
 /// How often what is idle is ended, and what was used is written down.
 const SWEEP: Duration = Duration::from_mins(1);
 
-type Key = [u8; 32];
+/// The hash a session is known by.
+pub(crate) type Key = [u8; 32];
 
 /// All sessions, and all who listen.
 pub(crate) struct Sessions {
@@ -52,6 +53,14 @@ pub(crate) struct Slot {
     streams: AtomicUsize,
     /// Ends the stream its client listens on.
     stream: Mutex<CancellationToken>,
+}
+
+/// Where a session is.
+pub(crate) enum Known {
+    /// Here, or nowhere.
+    Here(Option<Arc<Slot>>),
+    /// If anywhere, in the database.
+    Elsewhere(Key),
 }
 
 /// How long and how many.
@@ -104,6 +113,15 @@ impl Slot {
 
     fn is_idle(&self, since: Timestamp) -> bool {
         self.used.load(Ordering::Relaxed) < since.millis() && self.streams.load(Ordering::Acquire) == 0
+    }
+
+    /// It, if it is that caller's and not over; it is used now.
+    fn used_by(self: &Arc<Self>, caller: &Caller, now: Timestamp, limits: Limits) -> Option<Arc<Self>> {
+        let theirs = self.principal == *caller.principal() && !self.is_idle(now.minus(limits.idle));
+        theirs.then(|| {
+            self.used.fetch_max(now.millis(), Ordering::Relaxed);
+            self.clone()
+        })
     }
 
     /// Ends the stream its client listened on, for another: each message goes to one of them.
@@ -180,38 +198,32 @@ impl Sessions {
         Ok(id)
     }
 
-    /// The caller's session of that id. One that is unknown, over, or another's is none, all alike.
-    pub(crate) async fn find(
+    /// The caller's session of that id, if it is known here. One that is unknown, over, or another's is none, all alike.
+    pub(crate) fn known(&self, id: &str, caller: &Caller, now: Timestamp, limits: Limits) -> Known {
+        let Some(key) = key(id) else { return Known::Here(None) };
+        match self.table.read().get(&key) {
+            Some(slot) => Known::Here(slot.used_by(caller, now, limits)),
+            None => Known::Elsewhere(key),
+        }
+    }
+
+    /// A session from before the daemon started, or of another daemon. Asking the database is counted like a request.
+    pub(crate) async fn restore(
         &self,
-        id: &str,
+        key: Key,
         gate: &Arc<Gate>,
         caller: &Caller,
         now: Timestamp,
         limits: Limits,
     ) -> Result<Option<Arc<Slot>>, Fault> {
-        let Some(key) = key(id) else { return Ok(None) };
-        let known = self.table.read().get(&key).cloned();
-        let slot = match known {
-            Some(slot) => Some(slot),
-            None => self.restore(key, gate, caller).await?,
-        };
-        let since = now.minus(limits.idle);
-        Ok(slot.filter(|slot| slot.principal == *caller.principal() && !slot.is_idle(since)).inspect(
-            |slot| {
-                slot.used.fetch_max(now.millis(), Ordering::Relaxed);
-            },
-        ))
-    }
-
-    /// A session from before the daemon started, or of another daemon. Asking the database is counted like a request.
-    async fn restore(&self, key: Key, gate: &Arc<Gate>, caller: &Caller) -> Result<Option<Arc<Slot>>, Fault> {
         if gate.admit(caller).is_err() {
             return Ok(None);
         }
         let Some(record) = self.store.session(key).await? else { return Ok(None) };
         let Some(session) = Session::restored(gate.clone(), &record.state) else { return Ok(None) };
         let slot = Slot::new(key, record.principal, session, record.used_at, record.used_at);
-        Ok(Some(self.table.write().entry(key).or_insert(slot).clone()))
+        let slot = self.table.write().entry(key).or_insert(slot).clone();
+        Ok(slot.used_by(caller, now, limits))
     }
 
     /// Writes down what a session knows, after that changed.
