@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use covenant_gate::{Caller, Fault, Gate, random};
+use covenant_gate::{CallError, Caller, Fault, Gate, random};
 use covenant_mcp::server::Session;
 use covenant_model::principal::Principal;
 use covenant_model::session::{SessionBounds, SessionRecord};
@@ -46,10 +46,21 @@ pub(crate) struct Slot {
     used: AtomicU64,
     /// Up to when that is written down.
     written: AtomicU64,
-    /// How many streams are open on it: it is not idle while there is one.
-    streams: AtomicUsize,
+    /// How many streams are open on it and requests under way: it is not idle while there is one.
+    held: AtomicUsize,
     /// Ends the stream its client listens on.
     stream: Mutex<CancellationToken>,
+    /// It is over, and so is every stream on it.
+    over: CancellationToken,
+}
+
+/// Something that goes on in a session.
+pub(crate) struct Held(Arc<Slot>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.held.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 /// How long and how many.
@@ -63,7 +74,7 @@ pub(crate) struct Limits {
 pub(crate) struct Place {
     principal: Principal,
     listening: Arc<Mutex<HashMap<Principal, usize>>>,
-    slot: Option<Arc<Slot>>,
+    _held: Option<Held>,
 }
 
 impl Drop for Place {
@@ -74,9 +85,6 @@ impl Drop for Place {
             if *count == 0 {
                 listening.remove(&self.principal);
             }
-        }
-        if let Some(slot) = &self.slot {
-            slot.streams.fetch_sub(1, Ordering::AcqRel);
         }
     }
 }
@@ -95,25 +103,32 @@ impl Slot {
             principal,
             used: AtomicU64::new(used.millis()),
             written: AtomicU64::new(written.millis()),
-            streams: AtomicUsize::new(0),
+            held: AtomicUsize::new(0),
             stream: Mutex::default(),
+            over: CancellationToken::new(),
         })
     }
 
     fn is_idle(&self, since: Timestamp) -> bool {
-        self.used.load(Ordering::Relaxed) < since.millis() && self.streams.load(Ordering::Acquire) == 0
+        self.used.load(Ordering::Relaxed) < since.millis() && self.held.load(Ordering::Acquire) == 0
+    }
+
+    /// Not idle as long as what it gives is there.
+    pub(crate) fn held(self: &Arc<Self>) -> Held {
+        self.held.fetch_add(1, Ordering::AcqRel);
+        Held(self.clone())
     }
 
     /// Ends the stream its client listened on, for another: each message goes to one of them.
     pub(crate) fn take_over(&self) -> CancellationToken {
-        let newer = CancellationToken::new();
+        let newer = self.over.child_token();
         std::mem::replace(&mut *self.stream.lock(), newer.clone()).cancel();
         newer
     }
 
     /// It is over: whoever listens on it, and whatever it has under way.
     fn end(&self) {
-        self.stream.lock().cancel();
+        self.over.cancel();
         self.session.abandon();
     }
 }
@@ -157,6 +172,7 @@ impl Sessions {
             idle_since: now.minus(limits.idle),
         };
         // Those that go are the longest idle: one that was, and is used again, must not be taken for it.
+        self.renew(now);
         self.write_down(SWEEP).await?;
         let gone = self.store.add_session(record, bounds).await?;
         let slot = Slot::new(key, principal.clone(), session, now, now);
@@ -178,7 +194,7 @@ impl Sessions {
         caller: &Caller,
         now: Timestamp,
         limits: Limits,
-    ) -> Result<Option<Arc<Slot>>, Fault> {
+    ) -> Result<Option<Arc<Slot>>, CallError> {
         let Some(key) = key(id) else { return Ok(None) };
         let known = self.table.read().get(&key).cloned();
         let slot = match known {
@@ -194,10 +210,13 @@ impl Sessions {
     }
 
     /// A session from before the daemon started, or of another daemon. Asking the database is counted like a request.
-    async fn restore(&self, key: Key, gate: &Arc<Gate>, caller: &Caller) -> Result<Option<Arc<Slot>>, Fault> {
-        if gate.admit(caller).is_err() {
-            return Ok(None);
-        }
+    async fn restore(
+        &self,
+        key: Key,
+        gate: &Arc<Gate>,
+        caller: &Caller,
+    ) -> Result<Option<Arc<Slot>>, CallError> {
+        gate.admit(caller)?;
         let Some(record) = self.store.session(key).await? else { return Ok(None) };
         let Some(session) = Session::restored(gate.clone(), &record.state) else { return Ok(None) };
         let slot = Slot::new(key, record.principal, session, record.used_at, record.used_at);
@@ -225,11 +244,15 @@ impl Sessions {
             return None;
         }
         *count += 1;
-        if let Some(slot) = slot {
-            slot.streams.fetch_add(1, Ordering::AcqRel);
-        }
         let (principal, listening) = (caller.principal().clone(), self.listening.clone());
-        Some(Place { principal, listening, slot: slot.cloned() })
+        Some(Place { principal, listening, _held: slot.map(Slot::held) })
+    }
+
+    /// Those in which something goes on are being used.
+    fn renew(&self, now: Timestamp) {
+        for slot in self.table.read().values().filter(|slot| slot.held.load(Ordering::Acquire) > 0) {
+            slot.used.fetch_max(now.millis(), Ordering::Relaxed);
+        }
     }
 
     /// Writes down when sessions were last used, of those where that is behind by so much.
@@ -255,11 +278,7 @@ impl Sessions {
     /// Ends what is idle, and writes down what was used.
     pub(crate) async fn sweep(&self, now: Timestamp, limits: Limits) -> Result<(), Fault> {
         let since = now.minus(limits.idle);
-        for slot in self.table.read().values() {
-            if slot.streams.load(Ordering::Acquire) > 0 {
-                slot.used.fetch_max(now.millis(), Ordering::Relaxed);
-            }
-        }
+        self.renew(now);
         self.write_down(Duration::ZERO).await?;
         self.store.expire_sessions(since).await?;
         let mut ended = Vec::new();
