@@ -8,13 +8,16 @@ pub mod command;
 pub mod daemon;
 pub mod home;
 pub mod http;
+pub mod mcp;
 pub mod postgres;
 pub mod sqlite;
 pub mod stdio;
 pub mod tmpfs;
 pub mod wait;
+pub mod wire;
 
 pub use command::Ran;
 pub use daemon::Daemon;
 pub use home::Home;
+pub use mcp::HttpClient;
 pub use stdio::StdioClient;

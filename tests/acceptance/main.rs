@@ -16,6 +16,7 @@ mod cov_mcp;
 mod durability;
 mod leak;
 mod lifecycle;
+mod mcp_http;
 mod pact;
 
 use covenant_testkit::Home;
