@@ -1,17 +1,22 @@
 //! What tests use to drive the built program from outside: a home, the daemon, the commands, an MCP client on stdio.
 //!
-//! It knows nothing of the product's crates: whatever passes here was seen by a user.
+//! It knows nothing of the product's crates: whatever passes here was seen by a user. Only the program `conformance` in
+//! `bin/` does, which starts a daemon with fixtures of its own.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a broken test setup should stop the test, loudly")]
 
 pub mod command;
+pub mod crowd;
 pub mod daemon;
+pub mod forwarder;
 pub mod home;
 pub mod http;
 pub mod mcp;
 pub mod postgres;
+pub mod prometheus;
 pub mod sqlite;
 pub mod stdio;
+pub mod tls;
 pub mod tmpfs;
 pub mod wait;
 pub mod wire;

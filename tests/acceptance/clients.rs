@@ -1,70 +1,140 @@
-//! Real MCP clients, in both eras, against `covenant --mcp`.
+//! Real MCP clients, in both eras, by `covenant --mcp` and over HTTP. Each lists, is told of a grant, and calls.
 
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Child, Command, Stdio};
 
-use serde_json::Value;
+use covenant_testkit::{Daemon, Home};
+use serde_json::{Value, json};
 
-use crate::home;
+use crate::installed::{self, root};
+use crate::unhurried;
 
-/// Where the test command installed the clients; `None` with one loud line where it did not.
-fn installed() -> Option<PathBuf> {
-    let place = std::env::var_os("COVENANT_TEST_CLIENTS").map(PathBuf::from);
-    let place = place.unwrap_or_else(|| root().join(".tools/clients"));
-    if place.join("node_modules").is_dir() && place.join("venv").is_dir() {
-        return Some(place);
+/// How a client reaches the daemon.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Stdio,
+    Http,
+}
+
+fn converse(program: impl Fn(&Path) -> PathBuf, script: &str, modes: &[&str]) {
+    let Some(place) = installed::clients() else { return };
+    for way in [Way::Stdio, Way::Http] {
+        for mode in modes {
+            let home = unhurried();
+            let daemon = home.up();
+            let token = client(&home);
+            let mut command = Command::new(program(&place));
+            command.arg(root().join("tests/clients").join(script)).env("COVENANT_TOKEN", token);
+            if *mode != "default" {
+                command.args(["--mode", mode]);
+            }
+            match way {
+                Way::Stdio => command.arg(home.program()).args(["--mcp", "--home"]).arg(home.path()),
+                Way::Http => command.args(["--url", &url(&daemon)]),
+            };
+            let said = told_of_a_grant(&home, command, &format!("{script} {mode} {way:?}"));
+            if *mode == "2026-07-28" {
+                assert_eq!(said["protocol"], "2026-07-28", "{said}");
+            }
+        }
     }
-    assert!(std::env::var_os("CI").is_none(), "CI installs the clients first: cargo xtask test");
-    eprintln!("SKIPPED: the real MCP clients are not installed; `cargo xtask test` does that");
-    None
 }
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+/// A client that may ask the time and nothing else; its token.
+fn client(home: &Home) -> String {
+    let added = home.run(&["clients", "add", "ada", "--json"]).ok().json();
+    added["token"].as_str().unwrap().to_owned()
 }
 
-fn converse(program: impl Fn(&Path) -> PathBuf, script: &str, mode: &str) {
-    let Some(place) = installed() else { return };
-    let home = home();
-    let _daemon = home.up();
-    home.run(&["capabilities", "grant", "tool.call.echo"]).ok();
-    let Output { status, stdout, stderr } = std::process::Command::new(program(&place))
-        .arg(root().join("tests/clients").join(script))
-        .args((mode != "default").then_some(["--mode", mode]).into_iter().flatten())
-        .arg(home.program())
-        .args(["--mcp", "--home"])
-        .arg(home.path())
-        .output()
-        .unwrap();
-    let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
-    assert!(status.success(), "{script} {mode}: {stdout}{stderr}");
-    let said: Value = serde_json::from_str(stdout.lines().last().unwrap()).unwrap();
-    assert_eq!(said["echo"], "hi", "{said}");
-    assert_eq!(said["tools"], serde_json::json!(["clock", "echo"]), "{said}");
-    if mode == "2026-07-28" {
-        assert_eq!(said["protocol"], "2026-07-28", "{said}");
+fn url(daemon: &Daemon<'_>) -> String {
+    format!("http://localhost:{}/mcp", daemon.port())
+}
+
+/// Waits for what the client saw first, gives it more, and returns what it says at its end.
+fn told_of_a_grant(home: &Home, mut command: Command, what: &str) -> Value {
+    let mut child = Ended(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
+    let mut next = || {
+        let line = lines.next().and_then(Result::ok);
+        line.map(|line| {
+            serde_json::from_str::<Value>(&line).unwrap_or_else(|error| panic!("{what}: {error}: {line}"))
+        })
+    };
+    let first = next();
+    if first.is_some() {
+        home.run(&["capabilities", "grant", "tool.call.echo", "--to", "client:ada"]).ok();
+    }
+    let last = next();
+    let mut stderr = String::new();
+    child.0.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    let status = child.0.wait().unwrap();
+    assert!(status.success(), "{what}: {status} {first:?} {last:?}\n{stderr}");
+    let (first, last) = (first.unwrap(), last.unwrap());
+    assert_eq!(first["tools"], json!(["clock"]), "{what}");
+    assert_eq!((&last["tools"], &last["echo"]), (&json!(["clock", "echo"]), &json!("hi")), "{what}");
+    last
+}
+
+/// A client that does not outlive its test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
 #[test]
 fn the_python_client_works_in_every_mode() {
-    for mode in ["auto", "legacy", "2026-07-28"] {
-        converse(|place| place.join("venv/bin/python"), "python_client.py", mode);
-    }
+    converse(|place| place.join("venv/bin/python"), "python_client.py", &["auto", "legacy", "2026-07-28"]);
 }
 
 #[test]
 fn the_first_typescript_client_works() {
-    node("ts_v1.mjs", &["default"]);
+    converse(|_| PathBuf::from("node"), "ts_v1.mjs", &["default"]);
 }
 
 #[test]
 fn the_second_typescript_client_works_in_every_mode() {
-    node("ts_v2.mjs", &["default", "auto", "2026-07-28"]);
+    converse(|_| PathBuf::from("node"), "ts_v2.mjs", &["default", "auto", "2026-07-28"]);
 }
 
-fn node(script: &str, modes: &[&str]) {
-    for mode in modes {
-        converse(|_| PathBuf::from("node"), script, mode);
+#[test]
+fn the_inspector_lists_and_calls_in_every_era_and_finds_nothing_to_say_about_our_schemas() {
+    let Some(suite) = installed::suite() else { return };
+    let home = unhurried();
+    let daemon = home.up();
+    let token = client(&home);
+    home.run(&["capabilities", "grant", "tool.call.echo", "--to", "client:ada"]).ok();
+    let (url, header) = (url(&daemon), format!("Authorization: Bearer {token}"));
+    let inspect = |era: &str, words: &[&str]| {
+        let asked = suite
+            .node("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
+            .args(["--cli", "--server-url", &url, "--transport", "http", "--header", &header])
+            .args(["--format", "json", "--protocol-era", era])
+            .args(words)
+            .env("HOME", home.beside("inspector"))
+            .output()
+            .unwrap();
+        let (stdout, stderr) =
+            (String::from_utf8_lossy(&asked.stdout), String::from_utf8_lossy(&asked.stderr));
+        let quiet = asked.status.success() && stderr.trim().is_empty();
+        assert!(quiet, "{era} {words:?}: {} {stdout}{stderr}", asked.status);
+        let said: Value = serde_json::from_str(&stdout).unwrap();
+        said["result"].clone()
+    };
+    for era in ["legacy", "auto", "modern"] {
+        let listed = inspect(era, &["--method", "tools/list", "--strict"]);
+        let names: Vec<&Value> =
+            listed["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+        assert_eq!(names, ["clock", "echo"], "{era}: {listed}");
+        let call = ["--method", "tools/call", "--tool-name", "echo", "--tool-arg", "text=hi"];
+        let called = inspect(era, &call);
+        assert_eq!(called["content"][0]["text"], "hi", "{era}");
+        // Only since 2026-07-28 does every result say who gave it.
+        let server = &called["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
+        assert_eq!(server == "covenant", era != "legacy", "{era}: {called}");
     }
 }

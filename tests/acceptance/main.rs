@@ -2,6 +2,7 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stderr,
     clippy::disallowed_methods,
@@ -12,12 +13,17 @@
 mod administration;
 mod bad_input;
 mod clients;
+mod conformance;
 mod cov_mcp;
 mod durability;
+mod installed;
 mod leak;
 mod lifecycle;
+mod listeners;
 mod mcp_http;
+mod operating;
 mod pact;
+mod rest;
 
 use covenant_testkit::Home;
 

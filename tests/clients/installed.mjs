@@ -1,4 +1,5 @@
-// Where the pinned packages are installed: beside the build, not beside these programs.
+// Where the pinned packages are installed, and what every client program does: it connects, lists the tools, waits
+// until it is told that they changed, lists them again and calls echo.
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,19 +7,43 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const place = process.env.COVENANT_TEST_CLIENTS ?? resolve(here, "../../.tools/clients");
 
-/** Loads an installed package. */
+/** Loads an installed package: beside the build, not beside these programs. */
 export const installed = createRequire(join(place, "package.json"));
 
-/** The whole environment, for a server that is configured by it. */
-export const environment = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined));
+/** What a program was started with: [--mode MODE] then --url URL or COMMAND [ARGUMENT...]. */
+export function options(usage, modes = ["default"]) {
+  const words = process.argv.slice(2);
+  const mode = words[0] === "--mode" ? words.splice(0, 2)[1] : "default";
+  const url = words[0] === "--url" ? words.splice(0, 2)[1] : undefined;
+  const [command, ...args] = words;
+  if (!modes.includes(mode) || !(url || command)) throw new Error(`usage: ${usage} --url URL | COMMAND [ARGUMENT...]`);
+  return { mode, url, command, args };
+}
 
-/** Lists the tools, calls echo, prints the one line. */
-export async function report(client, protocol) {
-  const { tools } = await client.listTools();
+/** A way to the server, and a promise that it can tell us of changes by itself in the older revisions. */
+export function transport({ url, command, args }, { Stdio, Http }) {
+  if (!url) return { way: new Stdio({ command, args, env: process.env }), hears: Promise.resolve() };
+  let heard;
+  const hears = new Promise((resolve) => (heard = resolve));
+  const noticing = async (target, init) => {
+    const response = await fetch(target, init);
+    if ((init?.method ?? "GET") === "GET" && response.ok) heard();
+    return response;
+  };
+  const headers = { Authorization: `Bearer ${process.env.COVENANT_TOKEN}` };
+  return { way: new Http(new URL(url), { requestInit: { headers }, fetch: noticing }), hears };
+}
+
+const names = async (client) => (await client.listTools()).tools.map((tool) => tool.name);
+
+/** Prints {"tools"} before the change, and {"tools", "echo", "protocol"} after it. */
+export async function report(client, changed, protocol) {
+  console.log(JSON.stringify({ tools: await names(client) }));
+  await changed;
+  const tools = await names(client);
   const result = await client.callTool({ name: "echo", arguments: { text: "hi" } });
   if (result.isError) throw new Error(`echo failed: ${JSON.stringify(result.content)}`);
-  const line = { tools: tools.map((tool) => tool.name), echo: result.content[0].text, protocol: protocol() };
-  console.log(JSON.stringify(line));
+  console.log(JSON.stringify({ tools, echo: result.content[0].text, protocol }));
 }
 
 /** Runs a client program; whatever goes wrong is a message and a non-zero exit, and it never hangs. */

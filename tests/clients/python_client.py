@@ -1,17 +1,22 @@
-"""Connects the Python MCP client to a stdio server, lists its tools and calls echo.
+"""The Python MCP client, which knows both eras.
 
-    python_client.py [--mode auto|legacy|2026-07-28] COMMAND [ARGUMENT...]
+    python_client.py [--mode auto|legacy|2026-07-28] --url URL | COMMAND [ARGUMENT...]
 
-Prints one JSON line {"tools", "echo", "protocol"}; any problem is a message on stderr and a non-zero exit.
+Connects, lists the tools and prints {"tools"}; waits until it is told that they changed, lists them again, calls echo
+and prints {"tools", "echo", "protocol"}. Any problem is a message on stderr and a non-zero exit.
 """
 
 import argparse
 import json
 import os
 import sys
+from contextlib import AsyncExitStack
 
 import anyio
+import httpx2
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import ToolListChangedNotification
 
 PATIENCE_SECONDS = 60
 
@@ -19,28 +24,58 @@ PATIENCE_SECONDS = 60
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--mode", default="auto", choices=["auto", "legacy", "2026-07-28"])
-    parser.add_argument("command")
-    parser.add_argument("args", nargs=argparse.REMAINDER)
+    parser.add_argument("--url")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
     return parser.parse_args()
 
 
+async def server(options: argparse.Namespace, hears: anyio.Event, stack: AsyncExitStack):
+    """A way to the server; `hears` is set when it can tell us of changes by itself in the older revisions."""
+    if not options.url:
+        hears.set()
+        command, *args = options.command
+        return StdioServerParameters(command=command, args=args, env=dict(os.environ))
+
+    async def noticing(response: httpx2.Response) -> None:
+        if response.request.method == "GET" and response.is_success:
+            hears.set()
+
+    http = httpx2.AsyncClient(
+        headers={"Authorization": f"Bearer {os.environ['COVENANT_TOKEN']}"},
+        event_hooks={"response": [noticing]},
+        timeout=PATIENCE_SECONDS,
+    )
+    return streamable_http_client(options.url, http_client=await stack.enter_async_context(http))
+
+
 async def main(options: argparse.Namespace) -> None:
-    server = StdioServerParameters(command=options.command, args=options.args, env=dict(os.environ))
+    changed, hears = anyio.Event(), anyio.Event()
+
+    async def told(message) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            changed.set()
+
     with anyio.fail_after(PATIENCE_SECONDS):
-        async with Client(server, mode=options.mode) as client:
-            tools = await client.list_tools()
+        async with AsyncExitStack() as stack:
+            way = await server(options, hears, stack)
+            client = await stack.enter_async_context(Client(way, mode=options.mode, message_handler=told))
+            modern = client.protocol_version >= "2026"
+            if modern:
+                events = await stack.enter_async_context(client.listen(tools_list_changed=True))
+            else:
+                await hears.wait()
+            print(json.dumps({"tools": await names(client)}), flush=True)
+            await (anext(aiter(events)) if modern else changed.wait())
+            tools = await names(client)
             result = await client.call_tool("echo", {"text": "hi"})
             if result.is_error:
                 raise RuntimeError(f"echo failed: {result.content}")
-            print(
-                json.dumps(
-                    {
-                        "tools": [tool.name for tool in tools.tools],
-                        "echo": result.content[0].text,
-                        "protocol": client.protocol_version,
-                    }
-                )
-            )
+            said = {"tools": tools, "echo": result.content[0].text, "protocol": client.protocol_version}
+            print(json.dumps(said))
+
+
+async def names(client: Client) -> list[str]:
+    return [tool.name for tool in (await client.list_tools()).tools]
 
 
 if __name__ == "__main__":

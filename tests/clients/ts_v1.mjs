@@ -1,23 +1,30 @@
-// Connects the TypeScript MCP client, version 1, to a stdio server, lists its tools and calls echo.
+// The TypeScript MCP client, version 1, which knows the older revisions.
 //
-//     node ts_v1.mjs COMMAND [ARGUMENT...]
+//     node ts_v1.mjs --url URL | COMMAND [ARGUMENT...]
 //
-// Prints one JSON line {"tools", "echo", "protocol"}; any problem is a message on stderr and a non-zero exit.
-import { environment, installed, report, run } from "./installed.mjs";
+// Prints what `report` says; any problem is a message on stderr and a non-zero exit.
+import { installed, options, report, run, transport } from "./installed.mjs";
 
 const { Client } = installed("@modelcontextprotocol/sdk/client/index.js");
 const { StdioClientTransport } = installed("@modelcontextprotocol/sdk/client/stdio.js");
+const { StreamableHTTPClientTransport } = installed("@modelcontextprotocol/sdk/client/streamableHttp.js");
+const { ToolListChangedNotificationSchema } = installed("@modelcontextprotocol/sdk/types.js");
 
 await run("ts_v1", async () => {
-  const [command, ...args] = process.argv.slice(2);
-  if (!command) throw new Error("usage: ts_v1.mjs COMMAND [ARGUMENT...]");
-  const transport = new StdioClientTransport({ command, args, env: environment });
+  const { way, hears } = transport(options("ts_v1.mjs"), {
+    Stdio: StdioClientTransport,
+    Http: StreamableHTTPClientTransport,
+  });
   let version;
-  transport.setProtocolVersion = (negotiated) => {
-    version = negotiated;
+  const negotiated = way.setProtocolVersion?.bind(way);
+  way.setProtocolVersion = (chosen) => {
+    version = chosen;
+    negotiated?.(chosen);
   };
   const client = new Client({ name: "ts-v1", version: "1.0.0" });
-  await client.connect(transport);
-  await report(client, () => version);
+  const changed = new Promise((resolve) => client.setNotificationHandler(ToolListChangedNotificationSchema, resolve));
+  await client.connect(way);
+  await hears;
+  await report(client, changed, version);
   await client.close();
 });

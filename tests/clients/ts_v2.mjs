@@ -1,11 +1,11 @@
-// Connects the TypeScript MCP client, version 2, to a stdio server, lists its tools and calls echo.
+// The TypeScript MCP client, version 2, which knows both eras.
 //
-//     node ts_v2.mjs [--mode default|auto|2026-07-28] COMMAND [ARGUMENT...]
+//     node ts_v2.mjs [--mode default|auto|2026-07-28] --url URL | COMMAND [ARGUMENT...]
 //
-// Prints one JSON line {"tools", "echo", "protocol"}; any problem is a message on stderr and a non-zero exit.
-import { environment, installed, report, run } from "./installed.mjs";
+// Prints what `report` says; any problem is a message on stderr and a non-zero exit.
+import { installed, options, report, run, transport } from "./installed.mjs";
 
-const { Client } = installed("@modelcontextprotocol/client");
+const { Client, StreamableHTTPClientTransport } = installed("@modelcontextprotocol/client");
 const { StdioClientTransport } = installed("@modelcontextprotocol/client/stdio");
 
 const MODES = {
@@ -15,12 +15,13 @@ const MODES = {
 };
 
 await run("ts_v2", async () => {
-  const words = process.argv.slice(2);
-  const mode = words[0] === "--mode" ? words.splice(0, 2)[1] : "default";
-  const [command, ...args] = words;
-  if (!command || !MODES[mode]) throw new Error("usage: ts_v2.mjs [--mode default|auto|2026-07-28] COMMAND [ARGUMENT...]");
-  const client = new Client({ name: "ts-v2", version: "1.0.0" }, MODES[mode]);
-  await client.connect(new StdioClientTransport({ command, args, env: environment }));
-  await report(client, () => client.getNegotiatedProtocolVersion());
+  const given = options("ts_v2.mjs [--mode default|auto|2026-07-28]", Object.keys(MODES));
+  const { way, hears } = transport(given, { Stdio: StdioClientTransport, Http: StreamableHTTPClientTransport });
+  const client = new Client({ name: "ts-v2", version: "1.0.0" }, MODES[given.mode]);
+  const changed = new Promise((resolve) => client.setNotificationHandler("notifications/tools/list_changed", resolve));
+  await client.connect(way);
+  const version = client.getNegotiatedProtocolVersion();
+  await (version >= "2026" ? client.listen({ toolsListChanged: true }) : hears);
+  await report(client, changed, version);
   await client.close();
 });

@@ -1,7 +1,10 @@
-//! What the tests need beside Rust: a database server's programs, and MCP clients in Node and Python, all pinned.
+//! What the tests need beside Rust: a database server's programs, MCP clients in Node and Python, and the MCP suite,
+//! all pinned.
 //!
 //! Everything goes under `.tools/`, except Debian packages, which are installed by name when we may. Where `CI` is
 //! set a missing part fails; elsewhere it is one loud line, and the tests that need it say that they were skipped.
+
+mod node;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,12 +22,17 @@ pub(crate) struct Ready {
 /// Finds or installs every part.
 pub(crate) fn everything() -> Result<Ready, String> {
     let mut ready = Ready::default();
-    let place = tree::root().join(".tools/clients");
+    let tools = tree::root().join(".tools");
     excused("PostgreSQL", postgres())?;
-    let node = excused("Node clients", node_clients(&place))?;
+    let place = tools.join("clients");
+    let node = excused("Node clients", node::clients(&place))?;
     let python = excused("Python client", python_client(&place))?;
     if node.is_some() && python.is_some() {
         ready.variables.push(("COVENANT_TEST_CLIENTS", place));
+    }
+    let place = tools.join("suite");
+    if let Some(node) = excused("MCP suite", node::suite(&place))? {
+        ready.variables.extend([("COVENANT_TEST_SUITE", place), ("COVENANT_TEST_NODE", node)]);
     }
     Ok(ready)
 }
@@ -52,29 +60,6 @@ fn postgres() -> Result<(), String> {
     }
     debian(&["postgresql"])?;
     if there() { Ok(()) } else { Err("initdb is still not there after installing postgresql".to_owned()) }
-}
-
-/// The packages of `tests/clients/package-lock.json`.
-fn node_clients(place: &Path) -> Result<(), String> {
-    if find("node").is_none() || find("npm").is_none() {
-        debian(&["nodejs", "npm"])?;
-    }
-    let version = output(command("node").arg("--version"))?;
-    let major =
-        version.trim().trim_start_matches('v').split('.').next().and_then(|text| text.parse::<u32>().ok());
-    if major.is_none_or(|major| major < 20) {
-        return Err(format!(
-            "Node 20 or newer is needed, this is {}: see https://nodejs.org",
-            version.trim()
-        ));
-    }
-    let lock = tree::read("tests/clients/package-lock.json")?;
-    fresh(place, "node", &lock, || {
-        for name in ["package.json", "package-lock.json"] {
-            write(&place.join(name), &tree::read(&format!("tests/clients/{name}"))?)?;
-        }
-        run(command("npm").args(["ci", "--silent", "--no-audit", "--no-fund"]).current_dir(place))
-    })
 }
 
 /// The packages of `tests/clients/requirements.txt`, in an environment of their own.

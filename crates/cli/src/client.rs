@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, LINK};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
@@ -72,6 +72,42 @@ impl Client {
     /// Asks for a document and takes it as it is.
     pub(crate) fn get_raw(&self, path: &str) -> Result<Vec<u8>, Failure> {
         self.exchange(Method::GET, path, Vec::new(), PATIENCE)
+    }
+
+    /// Asks for a list, part by part.
+    pub(crate) fn list<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>, Failure> {
+        let mut whole = Vec::new();
+        self.parts(path, |part| {
+            whole.extend(decode::<Vec<T>>(part)?);
+            Ok(())
+        })?;
+        Ok(whole)
+    }
+
+    /// Hands every part of a list to the reader, as it is.
+    pub(crate) fn parts(
+        &self,
+        path: &str,
+        mut each: impl FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut wanted = path.to_owned();
+        loop {
+            let (next, body) = self.runtime.block_on(within(PATIENCE, async {
+                let response = self.request(Method::GET, &wanted, Vec::new()).await?;
+                Ok((next_part(&response), collect(response).await?))
+            }))?;
+            each(&body)?;
+            match next {
+                None => return Ok(()),
+                Some(same) if same == wanted => {
+                    return Err(Failure::failed(
+                        "the daemon's list does not end",
+                        "look at its log: covenant logs",
+                    ));
+                }
+                Some(next) => wanted = next,
+            }
+        }
     }
 
     /// Removes a thing.
@@ -162,6 +198,12 @@ impl Client {
         }
         Err(Failure::answered(status, &collect(response).await?))
     }
+}
+
+/// Where the next part of a list is, if there is more. It is the only link the daemon gives.
+fn next_part(response: &Response<Incoming>) -> Option<String> {
+    let link = response.headers().get(LINK)?.to_str().ok()?;
+    Some(link.strip_prefix('<')?.split_once('>')?.0.to_owned())
 }
 
 /// Hands every whole line in `pending` to the reader, and keeps the rest.

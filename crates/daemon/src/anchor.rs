@@ -187,14 +187,9 @@ async fn post_with(
 ) -> Result<(), String> {
     let client = match client {
         Some(client) => client,
-        None => client.insert(make_client(address.clone()).await?),
+        None => client.insert(address.clone().open().await?),
     };
     post(client, address, checkpoint, patience).await
-}
-
-async fn make_client(address: Address) -> Result<Client, String> {
-    let made = tokio::task::spawn_blocking(move || address.client()).await;
-    made.map_err(|error| error.to_string())?.map_err(outbound::told)
 }
 
 async fn post(

@@ -15,12 +15,14 @@ mod place;
 pub mod rate_limit;
 pub mod secrets;
 mod shown;
+pub mod telemetry;
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::home::Home;
+use crate::tls::CertificateError;
 use crate::trust::{self, Distrust, Kind};
 
 /// What the daemon is told.
@@ -47,6 +49,8 @@ pub struct Config {
     pub limits: limits::Limits,
     /// How long questions to a person wait.
     pub approvals: approvals::Approvals,
+    /// Where spans of calls are sent.
+    pub telemetry: telemetry::Telemetry,
 }
 
 /// What overrides the file: the environment, and before it the command line.
@@ -68,6 +72,9 @@ pub enum ConfigError {
     /// The file is not fit to be used.
     #[error(transparent)]
     Distrust(#[from] Distrust),
+    /// The certificate it names is not fit to be used.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
     /// The file is no TOML, or a key has a value of another type.
     #[error("{}, line {line}, column {column}: {reason}", path.display())]
     #[expect(missing_docs, reason = "the sentence says what each part is")]
@@ -162,7 +169,8 @@ impl Config {
         self.audit.check()?;
         self.secrets.check()?;
         self.limits.check()?;
-        self.approvals.check()
+        self.approvals.check()?;
+        self.telemetry.check()
     }
 
     /// What the gate is told.

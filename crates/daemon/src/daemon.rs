@@ -15,8 +15,10 @@ use crate::config::{Config, Overrides};
 use crate::home::Home;
 use crate::http::mcp::sessions::Sessions;
 use crate::logging::Logs;
+use crate::otlp::Export;
 use crate::secrets::Secrets;
 use crate::shutdown::Stop;
+use crate::tls::Tls;
 
 /// The value of an environment variable, asked for by name.
 pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -31,6 +33,8 @@ pub(crate) struct Daemon {
     pub(crate) started_at: Timestamp,
     pub(crate) socket: PathBuf,
     pub(crate) listen: Vec<SocketAddr>,
+    /// What its ports speak TLS with; without it they speak HTTP alone.
+    pub(crate) tls: Option<Tls>,
     pub(crate) overrides: Overrides,
     pub(crate) environment: Environment,
     pub(crate) stop: Stop,
@@ -42,6 +46,8 @@ pub(crate) struct Daemon {
     pub(crate) anchor: Anchor,
     /// The sessions of MCP over HTTP.
     pub(crate) sessions: Sessions,
+    /// Where spans are sent.
+    pub(crate) spans: Export,
     settings: RwLock<Settings>,
 }
 
@@ -60,6 +66,7 @@ pub(crate) struct Parts {
     pub(crate) started_at: Timestamp,
     pub(crate) socket: PathBuf,
     pub(crate) listen: Vec<SocketAddr>,
+    pub(crate) tls: Option<Tls>,
     pub(crate) overrides: Overrides,
     pub(crate) environment: Environment,
     pub(crate) stop: Stop,
@@ -77,6 +84,7 @@ impl Daemon {
             started_at,
             socket,
             listen,
+            tls,
             overrides,
             environment,
             stop,
@@ -95,6 +103,7 @@ impl Daemon {
             started_at,
             socket,
             listen,
+            tls,
             overrides,
             environment,
             stop,
@@ -102,6 +111,7 @@ impl Daemon {
             changing,
             anchor,
             sessions,
+            spans: Export::default(),
             settings,
         })
     }
@@ -126,6 +136,7 @@ impl Daemon {
             home: self.home.root().display().to_string(),
             socket: self.socket.display().to_string(),
             listen: self.listen.iter().map(ToString::to_string).collect(),
+            tls: self.tls.is_some(),
             database: self.store.place(),
             tools: self.gate.tool_count(),
             ready,
@@ -135,15 +146,27 @@ impl Daemon {
 
     /// Takes another configuration and other secrets into effect, secrets first: what is new must not be shown.
     pub(crate) fn take(&self, config: Config, secrets: Secrets) {
-        self.take_secrets(secrets);
+        self.hide(secrets);
         self.logs.set(config.logging);
         self.gate.set_config(config.gate());
         self.anchor.aim(config.audit.anchor_url.address());
         self.settings.write().config = Arc::new(config);
+        self.aim_spans();
+    }
+
+    /// Takes other secrets into effect.
+    pub(crate) fn take_secrets(&self, secrets: Secrets) {
+        self.hide(secrets);
+        self.aim_spans();
+    }
+
+    /// Sends spans to where the configuration says.
+    pub(crate) fn aim_spans(&self) {
+        self.spans.aim(&self.gate, &self.config().telemetry, &self.secrets());
     }
 
     /// Hides other secrets from now on, everywhere.
-    pub(crate) fn take_secrets(&self, secrets: Secrets) {
+    fn hide(&self, secrets: Secrets) {
         self.gate.set_redactor(secrets.redactor());
         self.logs.set_redactor(self.gate.redactor());
         self.settings.write().secrets = Arc::new(secrets);

@@ -1,12 +1,17 @@
-//! HTTP on the socket and on loopback: who may ask, what they may ask, and how every answer leaves.
+//! HTTP on the socket and on the ports: who may ask, what they may ask, and how every answer leaves.
 
 pub(crate) mod api;
 pub(crate) mod auth;
+mod connection;
 pub(crate) mod document;
 pub(crate) mod guard;
+mod line;
 pub(crate) mod mcp;
+pub(crate) mod openapi;
 pub(crate) mod patient;
 pub(crate) mod reply;
 pub(crate) mod router;
+mod seats;
 pub(crate) mod serve;
 pub(crate) mod upgrade;
+pub(crate) mod via;

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
 use crate::config::http::Http;
 
@@ -31,6 +31,9 @@ pub enum ListenError {
     Socket { path: PathBuf, error: io::Error },
 }
 
+/// How many connections may wait to be accepted: when that many come at once, more must try again after a second.
+const WAITING: u32 = 4096;
+
 /// Everything the daemon listens on.
 pub(crate) struct Listeners {
     pub(crate) socket: UnixListener,
@@ -45,8 +48,8 @@ impl Listeners {
 }
 
 /// Listens on all of them. The home's lock must be held: a socket that lies there is then nobody's.
-pub(crate) async fn listen(socket: &Path, http: &Http) -> Result<Listeners, ListenError> {
-    let tcp = addresses(http).await?;
+pub(crate) fn listen(socket: &Path, http: &Http) -> Result<Listeners, ListenError> {
+    let tcp = addresses(http)?;
     let failed = |error| ListenError::Socket { path: socket.to_owned(), error };
     match std::fs::remove_file(socket) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
@@ -58,20 +61,28 @@ pub(crate) async fn listen(socket: &Path, http: &Http) -> Result<Listeners, List
 }
 
 /// A free port is free on one address at a time: a few tries find one that is free on all.
-async fn addresses(http: &Http) -> Result<Vec<TcpListener>, ListenError> {
+fn addresses(http: &Http) -> Result<Vec<TcpListener>, ListenError> {
     let wanted = http.addresses();
     let any_port = wanted.iter().all(|address| address.port() == 0);
     let mut tries = if any_port { 16 } else { 1 };
     loop {
         tries -= 1;
-        match bind(&wanted).await {
+        match bind(&wanted) {
             Err(ListenError::InUse(_)) if tries > 0 => {}
             bound => return bound,
         }
     }
 }
 
-async fn bind(wanted: &[SocketAddr]) -> Result<Vec<TcpListener>, ListenError> {
+fn bind_one(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A daemon that starts again finds its address held by connections of the one before.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(WAITING)
+}
+
+fn bind(wanted: &[SocketAddr]) -> Result<Vec<TcpListener>, ListenError> {
     let mut bound: Vec<TcpListener> = Vec::new();
     for address in wanted {
         let port = bound
@@ -79,7 +90,7 @@ async fn bind(wanted: &[SocketAddr]) -> Result<Vec<TcpListener>, ListenError> {
             .and_then(|first| first.local_addr().ok())
             .map_or(address.port(), |first| first.port());
         let address = SocketAddr::new(address.ip(), port);
-        match TcpListener::bind(address).await {
+        match bind_one(address) {
             Ok(listener) => bound.push(listener),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                 return Err(ListenError::InUse(address));
@@ -109,7 +120,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sock");
         std::fs::write(&path, "left behind").unwrap();
-        let listeners = listen(&path, &http("127.0.0.1:0")).await.unwrap();
+        let listeners = listen(&path, &http("127.0.0.1:0")).unwrap();
         let ports: Vec<u16> = listeners.addresses().iter().map(SocketAddr::port).collect();
         assert!(ports.iter().all(|port| *port != 0 && *port == ports[0]), "{ports:?}");
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
@@ -120,7 +131,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = taken.local_addr().unwrap().to_string();
-        let refused = listen(&dir.path().join("sock"), &http(&address)).await.err().unwrap().to_string();
+        let refused = listen(&dir.path().join("sock"), &http(&address)).err().unwrap().to_string();
         assert!(refused.contains(&address) && refused.contains("--listen"), "{refused}");
         assert!(!dir.path().join("sock").exists(), "no socket is left behind");
     }

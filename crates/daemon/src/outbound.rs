@@ -4,14 +4,16 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
 
+use covenant_gate::random;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 
 use crate::tls;
 
 /// What stands where something is not shown.
-const HIDDEN: &str = "[REDACTED]";
+pub(crate) const HIDDEN: &str = "[REDACTED]";
 
 /// An address the daemon may send to: encrypted, or on this machine.
 #[derive(Clone, PartialEq, Eq)]
@@ -45,6 +47,16 @@ impl Address {
         Ok(Self(url))
     }
 
+    /// The same with that path behind its own, unless it ends with it already.
+    pub(crate) fn ending_with(mut self, path: &str) -> Self {
+        let own = self.0.path().trim_end_matches('/');
+        if !own.ends_with(path) {
+            let whole = format!("{own}{path}");
+            self.0.set_path(&whole);
+        }
+        self
+    }
+
     /// Where a request goes.
     pub(crate) fn url(&self) -> Url {
         self.0.clone()
@@ -76,11 +88,17 @@ impl Address {
         password.into_iter().chain(pairs).collect()
     }
 
+    /// A client for this address, made where waiting for files blocks no one; otherwise why there is none.
+    pub(crate) async fn open(self) -> Result<Client, String> {
+        let made = tokio::task::spawn_blocking(move || self.client()).await;
+        made.map_err(|error| error.to_string())?.map_err(told)
+    }
+
     /// A client for this address. It follows no redirects, and asks the system which certificates to trust and which
     /// proxy to use; what goes to this machine goes there directly. This reads files: not for a thread that must not
     /// wait.
     #[expect(clippy::disallowed_methods, reason = "the home of HTTP clients")]
-    pub(crate) fn client(&self) -> reqwest::Result<Client> {
+    fn client(&self) -> reqwest::Result<Client> {
         tls::provide();
         let mut client = Client::builder()
             .user_agent(concat!("covenant/", env!("CARGO_PKG_VERSION")))
@@ -114,6 +132,16 @@ fn is_here(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let number = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || number.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// How long to wait after a failure that so many came before: twice as long each time. Between half of it and all of it
+/// is drawn: many homes that lost the same server should not come back at the same moment.
+pub(crate) fn backoff(shortest: Duration, longest: Duration, failures: u32) -> Duration {
+    let doubled = 1_u32.checked_shl(failures).unwrap_or(u32::MAX);
+    let whole = shortest.saturating_mul(doubled).min(longest);
+    // Without random bytes there are worse troubles than meeting others.
+    let [drawn] = random::bytes::<1>().unwrap_or_default();
+    whole / 2 + (whole / 2) * u32::from(drawn) / 255
 }
 
 /// An error of the client in one line, with its causes and without the address.

@@ -7,6 +7,7 @@ use covenant_model::audit::Kind;
 use crate::config::{Config, ConfigError};
 use crate::daemon::Daemon;
 use crate::secrets::{self, Secrets, SecretsError};
+use crate::tls::Certificate;
 
 /// Why nothing was reloaded. What was in effect stays in effect.
 #[derive(Debug, thiserror::Error)]
@@ -35,13 +36,22 @@ impl Daemon {
         let read = Secrets::load(&self.home, &loaded.config, &*self.environment)?;
         let now = self.config();
         let next = keep_fixed(&now, loaded.config.clone());
+        let renewed = Certificate::load(&self.home, &next.http).map_err(ConfigError::from)?;
+        let mut changed = now.differences(&next);
+        // A certificate is mostly renewed in its place, and no key of the configuration changes.
+        if self.shows_another(renewed.as_ref()) && !changed.iter().any(|key| key == "http.tls_cert") {
+            changed.push("http.tls_cert".to_owned());
+        }
         let reloaded = Reloaded {
-            applied: applied(&now.differences(&next), &self.secrets(), &read.secrets),
+            applied: applied(&changed, &self.secrets(), &read.secrets),
             needs_restart: next.differences(&loaded.config),
             warnings: loaded.warnings.into_iter().chain(read.warnings).collect(),
         };
         self.record(by, &reloaded).await?;
         self.take(next, read.secrets);
+        if let Some((tls, renewed)) = self.tls.as_ref().zip(renewed) {
+            tls.renew(renewed);
+        }
         // Another daemon on the same database may have granted or revoked.
         self.gate.refresh().await?;
         tracing::info!(target: "covenant", applied = reloaded.applied.join(","), "configuration reloaded");
@@ -49,6 +59,11 @@ impl Daemon {
             tracing::warn!(target: "covenant", "{warning}");
         }
         Ok(reloaded)
+    }
+
+    /// Whether that is another certificate than the one in effect.
+    fn shows_another(&self, renewed: Option<&Certificate>) -> bool {
+        self.tls.as_ref().zip(renewed).is_some_and(|(tls, renewed)| tls.differs(renewed))
     }
 
     async fn record(&self, by: By<'_>, reloaded: &Reloaded) -> Result<(), Fault> {
@@ -66,6 +81,10 @@ impl Daemon {
 fn keep_fixed(now: &Config, mut next: Config) -> Config {
     next.http.listen.clone_from(&now.http.listen);
     next.http.behind_proxy = now.http.behind_proxy;
+    if next.http.tls() != now.http.tls() {
+        next.http.tls_cert.clone_from(&now.http.tls_cert);
+        next.http.tls_key.clone_from(&now.http.tls_key);
+    }
     next.database.clone_from(&now.database);
     next.audit.durability = now.audit.durability;
     next.audit.sink = now.audit.sink;

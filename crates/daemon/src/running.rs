@@ -69,14 +69,16 @@ impl Running {
     }
 }
 
-/// Lets the process open as many files as it may: the usual soft limit is less than our connections need.
-pub(crate) fn raise_file_limit() {
+/// Lets the process open as many files as it may: the usual soft limit is less than our connections need. How many that
+/// is.
+pub(crate) fn raise_file_limit() -> u64 {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
         tracing::warn!(target: "covenant", "the number of open files stays limited: {error}");
     }
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 /// The event loop a daemon runs on: as many workers as there are processors, at least two, with small stacks.

@@ -173,7 +173,8 @@ fn from_file(path: &Path, root: &Table) -> Result<Vec<Named>, SecretsError> {
     Ok(named)
 }
 
-/// Credentials in `config.toml`: in server entries, and in the URLs of the database and of the anchor.
+/// Credentials in `config.toml`: in server entries, in the URLs of the database, of the anchor and of the collector of
+/// spans, and in what is sent to that.
 fn from_config(home: &Home, config: &Config) -> Result<Vec<(String, Secret)>, SecretsError> {
     let path = home.config();
     let mut found = Vec::new();
@@ -183,10 +184,15 @@ fn from_config(home: &Home, config: &Config) -> Result<Vec<(String, Secret)>, Se
     }
     let passwords = config.database.passwords().into_iter();
     found.extend(passwords.flat_map(|password| literal::forms("DATABASE_PASSWORD", password)));
-    if let Some(address) = config.audit.anchor_url.address() {
-        let credentials = address.credentials().into_iter();
+    let anchor = config.audit.anchor_url.address().map(|address| address.credentials());
+    let collector = config.telemetry.address().map(|address| address.credentials());
+    let headers = config.telemetry.otlp_headers.clone().into_iter().collect();
+    for (called, credentials) in
+        [("ANCHOR_URL", anchor), ("OTLP_ENDPOINT", collector), ("OTLP_HEADERS", Some(headers))]
+    {
+        let credentials = credentials.unwrap_or_default().into_iter();
         let likely = credentials.filter(|(name, value)| literal::is_likely(name, value));
-        found.extend(likely.flat_map(|(_, value)| literal::forms("ANCHOR_URL", &value)));
+        found.extend(likely.flat_map(|(_, value)| literal::forms(called, &value)));
     }
     Ok(found)
 }

@@ -52,6 +52,11 @@ impl Stop {
         self.busy.lock().clone().map(Busy)
     }
 
+    /// How much goes on.
+    pub(crate) fn going_on(&self) -> usize {
+        self.busy.lock().as_ref().map_or(0, |busy| busy.strong_count().saturating_sub(1))
+    }
+
     /// Waits until nothing goes on any more, or that long.
     async fn idle(&self, patience: Duration) -> bool {
         self.busy.lock().take();
@@ -107,6 +112,7 @@ pub(crate) async fn end(daemon: &Daemon, lock: Lock) {
     if let Err(fault) = daemon.sessions.write_down(Duration::ZERO).await {
         tracing::warn!(target: "covenant", cause = fault.cause(), "when sessions were last used is not kept: {fault}");
     }
+    daemon.spans.finish(&daemon.gate).await;
     if let Err(fault) = daemon.gate.record_own(Kind::DaemonStopped, None).await {
         tracing::error!(target: "covenant", cause = fault.cause(), "the last row could not be written: {fault}");
     }
@@ -126,7 +132,9 @@ mod tests {
     #[tokio::test]
     async fn the_end_waits_for_what_goes_on_and_takes_nothing_new() {
         let stop = Stop::new(DRAIN);
+        assert_eq!(stop.going_on(), 0);
         let busy = stop.begin().unwrap();
+        assert_eq!(stop.going_on(), 1);
         assert!(!stop.idle(Duration::from_millis(1)).await, "something goes on");
         assert!(stop.begin().is_none(), "nothing new begins");
         drop(busy);

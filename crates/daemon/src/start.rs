@@ -19,7 +19,7 @@ use crate::first;
 use crate::follower;
 use crate::home::{Home, HomeError};
 use crate::http::mcp::sessions;
-use crate::http::{router, serve};
+use crate::http::{router, serve, via};
 use crate::identity::{Identity, IdentityError};
 use crate::lapse;
 use crate::listen::{self, ListenError, Listeners};
@@ -29,6 +29,7 @@ use crate::neighbours;
 use crate::running::{self, Running};
 use crate::secrets::{Secrets, SecretsError};
 use crate::shutdown::{self, Stop};
+use crate::tls::{Certificate, Tls};
 use crate::trust;
 
 /// What a daemon is started with.
@@ -118,9 +119,10 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     remarks.extend(warnings);
     let read = Secrets::load(&home, &config, &*environment)?;
     remarks.extend(read.warnings);
+    let tls = Certificate::load(&home, &config.http).map_err(ConfigError::from)?.map(Tls::new);
     let identity = Identity::load_or_make(&home)?;
     let logs = open_logs(&home, &config, echo, &clock, &read.secrets)?;
-    running::raise_file_limit();
+    let files = running::raise_file_limit();
     let fresh = first::is_fresh(&home, &config);
     let store = Store::open(&config.database.url, home.root()).await?;
     let chain = crate::identity::to_hex(identity.signing.verifying_key().as_bytes());
@@ -132,7 +134,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     if fresh {
         first::grant_clock(&home, &gate).await?;
     }
-    let listeners = listen::listen(&socket, &config.http).await?;
+    let listeners = listen::listen(&socket, &config.http)?;
     let listen = listeners.addresses();
     let stop = Stop::new(drain);
     let parts = Parts {
@@ -144,14 +146,16 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         started_at,
         socket,
         listen,
+        tls,
         overrides,
         environment,
         stop,
         chain,
     };
     let daemon = Daemon::new(parts, config, read.secrets);
+    daemon.aim_spans();
     daemon.gate.record_own(Kind::DaemonStarted, Some(covenant_model::VERSION)).await?;
-    serve_all(&daemon, listeners);
+    serve_all(&daemon, listeners, files);
     tokio::spawn(follower::follow(Arc::clone(&daemon)));
     tokio::spawn(anchor::follow(Arc::clone(&daemon)));
     tokio::spawn(neighbours::follow(Arc::clone(&daemon)));
@@ -248,10 +252,13 @@ async fn open_gate(
     Ok(Gate::open(parts).await?)
 }
 
-fn serve_all(daemon: &Arc<Daemon>, listeners: Listeners) {
+fn serve_all(daemon: &Arc<Daemon>, listeners: Listeners, files: u64) {
     let router = router::router(Arc::clone(daemon));
+    let http = &daemon.config().http;
     for listener in listeners.tcp {
-        tokio::spawn(serve::accept_tcp(listener, Arc::clone(daemon), router.clone()));
+        let Ok(address) = listener.local_addr() else { continue };
+        let port = via::Port::new(address, http);
+        tokio::spawn(serve::accept_tcp(listener, port, files, Arc::clone(daemon), router.clone()));
     }
     tokio::spawn(serve::accept_socket(listeners.socket, Arc::clone(daemon), router));
 }

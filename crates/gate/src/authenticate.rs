@@ -108,6 +108,7 @@ impl Gate {
                 let event = Event::new("stranger", "gate", Kind::Unauthenticated, Decision::Refused);
                 self.audit().owe(event, &self.redactor());
             }
+            self.meter.refused(&Refusal::Unauthenticated);
             Refusal::Unauthenticated
         })
     }

@@ -19,6 +19,7 @@ use crate::context::Context;
 use crate::gate::Gate;
 use crate::inquiry::{Unanswered, Why};
 use crate::limit::Admitted;
+use crate::observe::Subject;
 use crate::output::{self, RawOutput, Redacted};
 use crate::refusal::{CallError, Fault, Refusal};
 use crate::seal::{self, Bound};
@@ -60,7 +61,7 @@ impl Gate {
         let Some(entry) = tools.find(&request.name) else {
             return Err(self.unknown(caller, &request.name, &context).await);
         };
-        let mut trail = Trail::begin(self, caller, &entry.agent_id, &context)?;
+        let mut trail = Trail::begin(self, caller, &entry.agent_id, &context)?.of(Subject::tool(entry));
         if let Err(refusal) = self.admit_to_tool(entry.spec.name.as_str(), &entry.bucket) {
             return Err(trail.refused(refusal.into()).await);
         }
@@ -86,7 +87,8 @@ impl Gate {
             cleared.give_back().await;
             return Err(trail.refused(error).await);
         }
-        let mut context = context.within(entry.limit).inside(trail.call(), self.redactor());
+        let mut context =
+            context.within(entry.limit).traced(trail.trace()).inside(trail.call(), self.redactor());
         if let Err(refusal) = self.resume(caller, &entry.agent_id, digest, &mut context) {
             cleared.give_back().await;
             return Err(trail.refused(refusal.into()).await);

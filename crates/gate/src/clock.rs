@@ -9,6 +9,11 @@ use covenant_model::time::Timestamp;
 pub trait Clock: Send + Sync + 'static {
     /// The moment now, as people see it. It may jump either way.
     fn now(&self) -> Timestamp;
+
+    /// The same in nanoseconds since 1970, for what is measured and not recorded.
+    fn nanos(&self) -> u64 {
+        self.now().millis().saturating_mul(1_000_000)
+    }
 }
 
 /// The machine's clock.
@@ -20,6 +25,12 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the home of the clock")]
+    fn nanos(&self) -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 }
 

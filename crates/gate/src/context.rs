@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::inquiry::{Client, Inquiry, Kind, Kinds, Round, Unanswered, Why};
 use crate::seal::Carried;
+pub use crate::trace::Trace;
 
 /// The most questions of one call, over all its rounds.
 const QUESTIONS: usize = 16;
@@ -90,26 +91,6 @@ pub(crate) enum Heard {
     Unanswered,
     /// The answer comes with the next round.
     Later,
-}
-
-/// The 32 hexadecimal digits of a W3C trace id.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trace(pub(crate) Box<str>);
-
-impl Trace {
-    /// Reads the trace id out of a `traceparent` value; `None` if it is not one.
-    pub fn from_traceparent(text: &str) -> Option<Self> {
-        let mut parts = text.split('-');
-        let (version, id) = (parts.next()?, parts.next()?);
-        let hex = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        (version.len() == 2 && id.len() == 32 && hex(version) && hex(id) && id.bytes().any(|b| b != b'0'))
-            .then(|| Self(id.into()))
-    }
-
-    /// The digits.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 impl Context {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use covenant_model::audit::{Decision, Event, Kind};
 use covenant_model::principal::Principal;
 use covenant_model::redact::Redactor;
@@ -17,6 +17,8 @@ use crate::capability::GrantSet;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::limit::Bucket;
+use crate::meter::Meter;
+use crate::observe::Spans;
 use crate::ports::{GateStore, TokenRecord};
 use crate::provider::{Completions, Prompts, Resources};
 use crate::random;
@@ -71,6 +73,8 @@ pub struct Gate {
     pub(crate) resources: Vec<Arc<dyn Resources>>,
     pub(crate) prompts: Vec<Arc<dyn Prompts>>,
     pub(crate) completions: Option<Arc<dyn Completions>>,
+    pub(crate) meter: Meter,
+    pub(crate) spans: ArcSwapOption<Arc<dyn Spans>>,
     trusted: Vec<VerifyingKey>,
     operator: TokenHash,
     audit: AuditLog,
@@ -103,6 +107,8 @@ impl Gate {
             resources: parts.resources,
             prompts: parts.prompts,
             completions: parts.completions,
+            meter: Meter::default(),
+            spans: ArcSwapOption::empty(),
             trusted,
             operator: parts.operator,
             audit: parts.audit,
@@ -193,7 +199,8 @@ impl Gate {
     }
 
     /// Replaces the tools; calls that run finish on those they started with.
-    pub fn set_tools(&self, tools: ToolRegistry) {
+    pub fn set_tools(&self, mut tools: ToolRegistry) {
+        tools.count_on_from(&self.tools.load());
         self.tools.store(Arc::new(tools));
         self.announce();
     }

@@ -86,6 +86,8 @@ pub mod context;
 pub mod gate;
 pub mod inquiry;
 pub mod limit;
+pub mod meter;
+pub mod observe;
 mod offer;
 pub mod operator;
 pub mod output;
@@ -96,6 +98,7 @@ pub mod refusal;
 pub mod registry;
 mod seal;
 pub mod tool;
+mod trace;
 
 pub use authenticate::{Caller, Credential};
 pub use call::CallRequest;

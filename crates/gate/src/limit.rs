@@ -91,7 +91,9 @@ impl Gate {
                         Event::new(caller.principal().as_str(), "gate", Kind::RateLimited, Decision::Refused);
                     self.audit().owe(event, &self.redactor());
                 }
-                return Err(Refusal::RateLimited { wait });
+                let refusal = Refusal::RateLimited { wait };
+                self.meter.refused(&refusal);
+                return Err(refusal);
             }
         }
         Ok(Admitted { caller: Arc::new(caller.clone()) })

@@ -12,6 +12,7 @@ use crate::call::trail::Trail;
 use crate::context::Context;
 use crate::gate::Gate;
 use crate::limit::Admitted;
+use crate::observe::Subject;
 use crate::operator::Operator;
 use crate::output::{RawOutput, Redacted};
 use crate::provider::{NotProvided, Provided, Resources};
@@ -147,8 +148,8 @@ impl Gate {
         };
         let name = source.name();
         let asked = Asked::new(format!("resource:{name}"), format!("tool.resource.{name}")).of("uri", uri);
-        let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?;
-        let mut context = context.inside(trail.call(), self.redactor());
+        let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?.of(Subject::RESOURCE);
+        let mut context = context.traced(trail.trace()).inside(trail.call(), self.redactor());
         let caller = admitted.caller();
         self.provide(caller, &asked, trail, &mut context, |context| source.read(uri, context)).await
     }
@@ -167,8 +168,8 @@ impl Gate {
         };
         let mut asked = Asked::new(format!("prompt:{name}"), format!("tool.prompt.{name}"));
         asked.arguments.clone_from(&arguments);
-        let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?;
-        let mut context = context.inside(trail.call(), self.redactor());
+        let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?.of(Subject::PROMPT);
+        let mut context = context.traced(trail.trace()).inside(trail.call(), self.redactor());
         let caller = admitted.caller();
         self.provide(caller, &asked, trail, &mut context, |context| source.get(name, &arguments, context))
             .await
@@ -199,8 +200,8 @@ impl Gate {
             Asked::new(format!("resource:{}", server.name()), format!("tool.resource.{}", server.name()))
         };
         asked.arguments.clone_from(&params);
-        let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?;
-        let mut context = context.inside(trail.call(), self.redactor());
+        let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?.of(Subject::COMPLETION);
+        let mut context = context.traced(trail.trace()).inside(trail.call(), self.redactor());
         let caller = admitted.caller();
         self.provide(caller, &asked, trail, &mut context, |context| source.complete(&params, context)).await
     }
@@ -246,7 +247,7 @@ impl Gate {
 
     fn not_provided(&self, why: &NotProvided) -> CallError {
         match why {
-            NotProvided::NotFound(what) => self.missing(what),
+            NotProvided::NotFound(what) => Refusal::NotFound { what: self.shortened(what) }.into(),
             NotProvided::Unanswered(_) => Fault::new("a question was left open", "unanswered").into(),
             NotProvided::Failed(why) => {
                 Fault::new(self.redactor().shown(why, 1000), "the provider failed").into()
@@ -254,8 +255,11 @@ impl Gate {
         }
     }
 
+    /// There is none, and there is no call to record.
     fn missing(&self, what: &str) -> CallError {
-        Refusal::NotFound { what: self.shortened(what) }.into()
+        let refusal = Refusal::NotFound { what: self.shortened(what) };
+        self.count_refusal(&refusal);
+        refusal.into()
     }
 
     fn shortened(&self, what: &str) -> String {

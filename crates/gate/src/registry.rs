@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::limit::Bucket;
+use crate::meter::{Calls, Kind};
 use crate::tool::Tool;
 
 pub use headers::HeaderArgument;
@@ -34,6 +35,8 @@ pub(crate) struct Entry {
     pub(crate) limit: Duration,
     pub(crate) bucket: Bucket,
     pub(crate) headers: Box<[HeaderArgument]>,
+    pub(crate) kind: Kind,
+    pub(crate) calls: Arc<Calls>,
 }
 
 /// Why a tool was not taken.
@@ -74,6 +77,8 @@ impl ToolRegistry {
             validator,
             bucket: Bucket::default(),
             headers: headers::of(&spec.input_schema),
+            kind: Kind::of_tool(tool.kind()),
+            calls: Arc::default(),
             spec: spec.clone(),
             tool,
         };
@@ -99,6 +104,15 @@ impl ToolRegistry {
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<Entry>> {
         let name: ToolName = name.parse().ok()?;
         self.entries.get(&name)
+    }
+
+    /// Goes on with the counters of tools of the same name.
+    pub(crate) fn count_on_from(&mut self, older: &Self) {
+        for (name, entry) in &mut self.entries {
+            if let (Some(entry), Some(before)) = (Arc::get_mut(entry), older.entries.get(name)) {
+                entry.calls = Arc::clone(&before.calls);
+            }
+        }
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {

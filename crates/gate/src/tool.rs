@@ -29,6 +29,11 @@ pub trait Tool: Send + Sync + 'static {
         format!("tool:{}", self.spec().name)
     }
 
+    /// What sort of tool it is: `native`, `script`, `external` or `agent`.
+    fn kind(&self) -> &'static str {
+        "native"
+    }
+
     /// The longest a call may take.
     fn limit(&self) -> Duration {
         Duration::from_mins(10)

@@ -24,14 +24,14 @@ use covenant_gate::context::{Level, Trace};
 use covenant_gate::inquiry::Kinds;
 use covenant_gate::{Admitted, CallError, Caller, Context, Credential, Gate, Redacted, Refusal};
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::era::{self, Era};
 use crate::headers::Headers;
 use crate::message::{self, Id, Incoming, Malformed, Notification, Request};
 use crate::outlet::Outlet;
 use crate::params::{Ask, Found, Params, kinds};
-use crate::reply::{Answer, Body, Cache, RESOURCE_NOT_FOUND, RpcError};
+use crate::reply::{Answer, Body, Cache, INTERNAL_ERROR, RESOURCE_NOT_FOUND, RpcError};
 use crate::trace;
 use flight::Flights;
 use questions::{Questions, Reached};
@@ -104,30 +104,53 @@ impl Carrier<'_> {
 }
 
 /// What the eras say differently about the results of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
-    Plain,
-    Resource,
+    Tool,
+    Prompt,
+    /// Of the resource with that URI, without secrets.
+    Resource(String),
     /// Nothing is asked of the client for it.
     Unasking,
 }
 
 impl Kind {
-    fn cache(self, result: &Redacted) -> Cache {
+    fn cache(&self, result: &Redacted) -> Cache {
         match self {
-            Self::Resource if !result.needs_input() => resources::FRESH,
+            Self::Resource(_) if !result.needs_input() => resources::FRESH,
             _ => Cache::Unsaid,
         }
     }
 
-    fn error(self, error: CallError, era: Era) -> RpcError {
+    /// A tool that failed says so in its result; nothing else has a result that could.
+    fn body(&self, result: Redacted) -> Body {
+        if *self != Self::Tool && result.is_error() {
+            return Body::Error(RpcError::new(INTERNAL_ERROR, said(&result)));
+        }
+        let cache = self.cache(&result);
+        Body::Result(result, cache)
+    }
+
+    fn error(&self, error: CallError, era: Era) -> RpcError {
         let absent = matches!(error, CallError::Refused(Refusal::NotFound { .. }));
         let mut error = RpcError::from(error);
-        if absent && self == Self::Resource && era == Era::Legacy {
-            error.code = RESOURCE_NOT_FOUND;
+        if let Self::Resource(uri) = self
+            && absent
+        {
+            error.data = Some(json!({ "uri": uri }));
+            if era == Era::Legacy {
+                error.code = RESOURCE_NOT_FOUND;
+            }
         }
         error
     }
+}
+
+/// Why something failed.
+fn said(failed: &Redacted) -> String {
+    let result: Value = serde_json::from_str(failed.json().get()).unwrap_or_default();
+    let text = result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or("Internal error");
+    text.strip_prefix("Error: ").unwrap_or(text).to_owned()
 }
 
 /// A request that was authenticated, counted and found to be in one era.
@@ -226,6 +249,11 @@ impl Session {
         self.state.lock().listener.is_some()
     }
 
+    /// Whether the client has something to answer.
+    pub fn waits_for_answers(&self) -> bool {
+        self.questions.any()
+    }
+
     /// Takes every request under way back: the client is gone.
     pub fn abandon(&self) {
         self.flights.cancel_all();
@@ -321,9 +349,9 @@ impl Session {
     where
         W: Future<Output = Result<Redacted, CallError>> + Send + 'static,
     {
-        let round = match (asked.era, kind) {
-            (Era::Modern, Kind::Plain | Kind::Resource) => Some(asked.params.round(asked.kinds)?),
-            _ => None,
+        let round = match (asked.era, &kind) {
+            (Era::Legacy, _) | (_, Kind::Unasking) => None,
+            (Era::Modern, _) => Some(asked.params.round(asked.kinds)?),
         };
         let flight = self.flights.begin(self, &asked.id);
         let report = Report::of(asked.progress, asked.level, outlet);
@@ -335,7 +363,8 @@ impl Session {
             context = context.repeated(round);
         } else if asked.kinds != Kinds::default() && kind != Kind::Unasking && outlet.reaches() {
             let (session, outlet, kinds) = (self.clone(), outlet.clone(), asked.kinds);
-            context = context.answered_by(Arc::new(Reached { session, outlet, kinds }));
+            let over = flight.token().clone();
+            context = context.answered_by(Arc::new(Reached { session, outlet, kinds, over }));
         }
         let work = work(self.gate.clone(), asked.admitted, context);
         let (id, era) = (asked.id, asked.era);
@@ -346,10 +375,7 @@ impl Session {
             }
             let body = match (flight.end(), result) {
                 (flight::End::TakenBack, _) => Body::Silent,
-                (flight::End::Wanted, Ok(result)) => {
-                    let cache = kind.cache(&result);
-                    Body::Result(result, cache)
-                }
+                (flight::End::Wanted, Ok(result)) => kind.body(result),
                 (flight::End::Wanted, Err(error)) => Body::Error(kind.error(error, era)),
             };
             Answer { id, era, body }

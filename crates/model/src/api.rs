@@ -44,6 +44,9 @@ pub struct Status {
     pub socket: String,
     /// The addresses it listens on.
     pub listen: Vec<String>,
+    /// Whether it speaks TLS there.
+    #[serde(default)]
+    pub tls: bool,
     /// Its database, without credentials.
     pub database: String,
     /// How many tools it holds.
@@ -52,6 +55,14 @@ pub struct Status {
     pub ready: bool,
     /// Why not.
     pub reasons: Vec<String>,
+}
+
+impl Status {
+    /// Where it can be reached, as people type it.
+    pub fn urls(&self) -> Vec<String> {
+        let scheme = if self.tls { "https" } else { "http" };
+        self.listen.iter().map(|address| format!("{scheme}://{address}")).collect()
+    }
 }
 
 /// `GET /readyz`.
@@ -76,6 +87,7 @@ pub struct Reloaded {
 
 /// `POST /api/v1/tools/{name}/call`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CallBody {
     /// The arguments; none is an empty object.
     #[serde(default)]

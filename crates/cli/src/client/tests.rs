@@ -37,6 +37,46 @@ fn a_document_is_asked_for_with_the_callers_token() {
     assert!(head.contains("authorization: Bearer cv_x\r\n"), "{head}");
 }
 
+/// A server of two parts, or of one that names itself as the next.
+fn serve_parts(socket: &Path, next: &'static str) -> JoinHandle<Vec<String>> {
+    let listener = UnixListener::bind(socket).unwrap();
+    std::thread::spawn(move || {
+        let mut asked = Vec::new();
+        for (link, body) in [(format!("link: <{next}>; rel=\"next\"\r\n"), "[1,2]"), (String::new(), "[3]")] {
+            let Ok((mut stream, _)) = listener.accept() else { break };
+            let mut head = [0; 1024];
+            let count = stream.read(&mut head).unwrap();
+            asked.push(String::from_utf8_lossy(&head[..count]).lines().next().unwrap().to_owned());
+            let length = body.len();
+            let answer = format!("HTTP/1.1 200 OK\r\n{link}content-length: {length}\r\n\r\n{body}");
+            stream.write_all(answer.as_bytes()).unwrap();
+            if next == "/list" {
+                break;
+            }
+        }
+        asked
+    })
+}
+
+#[test]
+fn a_list_is_read_to_its_last_part() {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("sock");
+    let thread = serve_parts(&socket, "/list?after=2");
+    let client = Client::new(&socket, None).unwrap();
+    assert_eq!(client.list::<u32>("/list").unwrap(), [1, 2, 3]);
+    assert_eq!(thread.join().unwrap(), ["GET /list HTTP/1.1", "GET /list?after=2 HTTP/1.1"]);
+}
+
+#[test]
+fn a_list_that_leads_back_to_itself_is_a_failure() {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("sock");
+    let _thread = serve_parts(&socket, "/list");
+    let failure = Client::new(&socket, None).unwrap().list::<u32>("/list").unwrap_err();
+    assert!(failure.message().contains("does not end"), "{failure:?}");
+}
+
 #[test]
 fn a_refusal_is_told_as_one() {
     let (_dir, socket, _thread) = server(

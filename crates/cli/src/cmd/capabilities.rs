@@ -158,7 +158,7 @@ impl Grant {
 }
 
 fn list(setting: &Setting) -> Result<Exit, Failure> {
-    let grants: Vec<Given> = setting.client()?.get("/api/v1/capabilities")?;
+    let grants: Vec<Given> = setting.client()?.list("/api/v1/capabilities")?;
     if setting.json() {
         print::json(&grants)?;
         return Ok(Exit::Done);

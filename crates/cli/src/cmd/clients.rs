@@ -140,7 +140,7 @@ fn hint(name: &str, setting: &Setting) {
 }
 
 fn list(setting: &Setting) -> Result<Exit, Failure> {
-    let clients: Vec<Known> = setting.client()?.get("/api/v1/clients")?;
+    let clients: Vec<Known> = setting.client()?.list("/api/v1/clients")?;
     if setting.json() {
         print::json(&clients)?;
         return Ok(Exit::Done);

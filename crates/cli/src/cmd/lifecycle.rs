@@ -69,10 +69,7 @@ fn show(status: &Shown) -> Result<(), Failure> {
         ("version", format!("{} (schema {})", status.version, status.schema)),
         ("home", status.home.clone()),
         ("socket", status.socket.clone()),
-        (
-            "listening",
-            status.listen.iter().map(|address| format!("http://{address}")).collect::<Vec<_>>().join(" "),
-        ),
+        ("listening", status.urls().join(" ")),
         ("database", status.database.clone()),
         ("tools", status.tools.to_string()),
     ])?;

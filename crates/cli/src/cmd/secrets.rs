@@ -129,7 +129,7 @@ fn read_value(name: &str) -> Result<Secret, Failure> {
 }
 
 fn list(setting: &Setting) -> Result<Exit, Failure> {
-    let secrets: Vec<SecretEntry> = setting.client()?.get("/api/v1/secrets")?;
+    let secrets: Vec<SecretEntry> = setting.client()?.list("/api/v1/secrets")?;
     if setting.json() {
         print::json(&secrets)?;
         return Ok(Exit::Done);

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use covenant_model::api::CallBody;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::args::{JSON_LIMIT, object, tool};
@@ -97,45 +99,51 @@ impl Tools {
     }
 }
 
+/// A `tools/list` result, each tool as the daemon wrote it.
+#[derive(Default, Serialize, Deserialize)]
+struct Catalogue {
+    tools: Vec<Box<RawValue>>,
+}
+
+impl Catalogue {
+    fn ask(setting: &Setting, query: &str) -> Result<Self, Failure> {
+        let mut whole = Self::default();
+        setting.client()?.parts(&format!("/api/v1/tools{query}"), |part| {
+            whole.tools.extend(decode::<Self>(part)?.tools);
+            Ok(())
+        })?;
+        Ok(whole)
+    }
+
+    fn show(&self, setting: &Setting) -> Result<(), Failure> {
+        if setting.json() {
+            return print::json_text(&serde_json::to_vec(self).unwrap_or_default());
+        }
+        let mut table = Table::new(&["NAME", "DESCRIPTION"]);
+        for tool in &self.tools {
+            let tool: Value = decode(tool.get().as_bytes())?;
+            let first_line = member(&tool, "description").lines().next().unwrap_or_default();
+            table.row([member(&tool, "name").into(), first_line.into()]);
+        }
+        table.print()
+    }
+}
+
 impl List {
     #[expect(clippy::unused_self, reason = "every command is run alike")]
     fn run(&self, setting: &Setting) -> Result<Exit, Failure> {
-        let document = setting.client()?.get_raw("/api/v1/tools")?;
-        if setting.json() {
-            print::json_text(&document)?;
-        } else {
-            table(&tools_of(&decode(&document)?))?;
-        }
+        Catalogue::ask(setting, "")?.show(setting)?;
         Ok(Exit::Done)
     }
 }
 
 impl Search {
     fn run(&self, setting: &Setting) -> Result<Exit, Failure> {
-        let mut document: Value = setting.client()?.get("/api/v1/tools")?;
-        let words: Vec<String> = self.words.iter().map(|word| word.to_lowercase()).collect();
-        let mut found: Vec<Value> = tools_of(&document)
-            .into_iter()
-            .filter(|tool| {
-                let text = format!("{} {}", member(tool, "name"), member(tool, "description")).to_lowercase();
-                words.iter().all(|word| text.contains(word))
-            })
-            .cloned()
-            .collect();
-        // Those with a word in the name first; the order within both is the catalogue's.
-        found.sort_by_key(|tool| {
-            let name = member(tool, "name").to_lowercase();
-            !words.iter().any(|word| name.contains(word))
-        });
-        if setting.json() {
-            if let Some(tools) = document.get_mut("tools") {
-                *tools = Value::Array(found);
-            }
-            print::json(&document)?;
-        } else if found.is_empty() {
+        let found = Catalogue::ask(setting, &format!("?q={}", segment(&self.words.join(" "))))?;
+        if found.tools.is_empty() && !setting.json() {
             print::note("no tool has all of these words");
         } else {
-            table(&found.iter().collect::<Vec<_>>())?;
+            found.show(setting)?;
         }
         Ok(Exit::Done)
     }
@@ -205,25 +213,12 @@ fn read_arguments(file: &Path) -> Result<Map<String, Value>, Failure> {
     object(&text).map_err(|error| Failure::usage(format!("the arguments in {}: {error}", file.display()), ""))
 }
 
-fn tools_of(document: &Value) -> Vec<&Value> {
-    document.get("tools").and_then(Value::as_array).map(|tools| tools.iter().collect()).unwrap_or_default()
-}
-
 fn member<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn grant_command(tool: &Value) -> String {
     format!("covenant capabilities grant tool.call.{}", member(tool, "name"))
-}
-
-fn table(tools: &[&Value]) -> Result<(), Failure> {
-    let mut table = Table::new(&["NAME", "DESCRIPTION"]);
-    for tool in tools {
-        let first_line = member(tool, "description").lines().next().unwrap_or_default();
-        table.row([member(tool, "name").into(), first_line.into()]);
-    }
-    table.print()
 }
 
 /// Prints the blocks of a result: text as it is, the rest by name.

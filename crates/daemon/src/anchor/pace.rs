@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use covenant_gate::random;
+use crate::outbound;
 
 /// The spans of time that posting goes by.
 #[derive(Debug, Clone, Copy)]
@@ -36,14 +36,9 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// How long to wait after a failure that so many came before. Between half of it and all of it is drawn: many homes
-    /// that lost the same server should not come back at the same moment.
+    /// How long to wait after a failure that so many came before.
     pub(super) fn wait(&self, failures: u32) -> Duration {
-        let doubled = 1_u32.checked_shl(failures).unwrap_or(u32::MAX);
-        let whole = self.shortest.saturating_mul(doubled).min(self.longest);
-        // Without random bytes there are worse troubles than meeting others.
-        let [drawn] = random::bytes::<1>().unwrap_or_default();
-        whole / 2 + (whole / 2) * u32::from(drawn) / 255
+        outbound::backoff(self.shortest, self.longest, failures)
     }
 }
 

@@ -25,6 +25,7 @@ const SECTIONS: &[Section] = &[
     Section { name: "secrets", used: super::secrets::KEYS, later: &[] },
     Section { name: "limits", used: super::limits::KEYS, later: &[] },
     Section { name: "approvals", used: super::approvals::KEYS, later: super::approvals::LATER },
+    Section { name: "telemetry", used: super::telemetry::KEYS, later: &[] },
 ];
 
 /// Sections that are part of the documented surface and that this version does not read.
@@ -46,14 +47,6 @@ const LATER: &[&str] = &[
 /// Settings that promise a protection this version does not give: refused, not ignored.
 pub(super) fn promises(root: &Table) -> Result<(), Invalid> {
     let set = |section: &str, key: &str| root.get(section).and_then(|section| section.get(key));
-    for key in ["tls_cert", "tls_key"] {
-        if set("http", key).and_then(Item::as_str).is_some_and(|file| !file.is_empty()) {
-            let key = if key == "tls_cert" { "http.tls_cert" } else { "http.tls_key" };
-            let reason =
-                "asks for TLS, which this version does not speak; put a proxy in front, or remove the line";
-            return Err(Invalid::new(key, reason));
-        }
-    }
     if set("sandbox", "required").and_then(Item::as_bool) == Some(true) {
         let reason = "asks for a sandbox, which this version does not have; remove the line";
         return Err(Invalid::new("sandbox.required", reason));

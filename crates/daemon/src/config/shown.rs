@@ -10,6 +10,7 @@ impl Config {
         let mut shown = self.clone();
         shown.database.url = self.database.shown();
         shown.audit.anchor_url = self.audit.anchor_url.shown();
+        shown.telemetry = self.telemetry.shown();
         serde_json::to_value(&shown).unwrap_or_default()
     }
 
@@ -18,6 +19,7 @@ impl Config {
         let mut shown = self.clone();
         shown.database.url = self.database.shown();
         shown.audit.anchor_url = self.audit.anchor_url.shown();
+        shown.telemetry = self.telemetry.shown();
         toml::to_string(&shown).unwrap_or_default()
     }
 

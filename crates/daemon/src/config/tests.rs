@@ -46,6 +46,11 @@ fn each_section_refuses_what_makes_no_sense_and_names_the_key_and_its_place() {
     for (text, part) in [
         ("[http]\nlisten = \"here\"", "line 2, column 10: `http.listen` is `here`"),
         ("[http]\npublic_url = \"example.org\"", "`http.public_url` must be an origin"),
+        ("[http]\ntls_cert = \"c.pem\"", "`http.tls_cert` is set and `http.tls_key` is not"),
+        ("[http]\ntls_key = \"k.pem\"", "`http.tls_key` is set and `http.tls_cert` is not"),
+        ("[http]\nsession_idle_secs = 59", "`http.session_idle_secs` must lie between 60 seconds and a year"),
+        ("[http]\nsession_idle_secs = -1", "invalid value"),
+        ("[http]\nmax_sessions = 0", "`http.max_sessions` must lie between 1 and 1000000"),
         ("[http]\nallowed_hosts = [\"a b\"]", "`http.allowed_hosts` holds `a b`"),
         ("[operator]\nconfirm = \"terminal\"", "`operator.confirm`"),
         ("[cluster]\ntrusted_keys = [\"abc\"]", "`cluster.trusted_keys` holds `abc…`"),
@@ -58,6 +63,8 @@ fn each_section_refuses_what_makes_no_sense_and_names_the_key_and_its_place() {
         ("[secrets]\nfrom_env = [\"lower\"]", "`secrets.from_env`"),
         ("[limits]\nrequest_bytes = 1", "`limits.request_bytes`"),
         ("[approvals]\nexpire_secs = 0", "`approvals.expire_secs`"),
+        ("[telemetry]\notlp_endpoint = \"here\"", "`telemetry.otlp_endpoint` is not a URL"),
+        ("[telemetry]\notlp_headers = { Host = \"x\" }", "`telemetry.otlp_headers` holds `Host`"),
     ] {
         let refused = refused(text);
         assert!(refused.contains(part) && refused.starts_with("config.toml, line 2"), "{refused}");
@@ -65,23 +72,25 @@ fn each_section_refuses_what_makes_no_sense_and_names_the_key_and_its_place() {
 }
 
 #[test]
-fn an_address_that_others_reach_needs_a_proxy() {
+fn an_address_that_others_reach_needs_tls_or_a_proxy() {
     for address in ["0.0.0.0:8421", "[::]:8421", "192.168.1.2:80"] {
         let refused = refused(&format!("[http]\nlisten = \"{address}\""));
-        assert!(refused.contains("behind_proxy"), "{refused}");
+        assert!(refused.contains("behind_proxy") && refused.contains("tls_cert"), "{refused}");
+        let tls = "tls_cert = \"c.pem\"\ntls_key = \"k.pem\"";
+        assert!(parse(&format!("[http]\nlisten = \"{address}\"\n{tls}")).is_ok());
         assert!(parse(&format!("[http]\nlisten = \"{address}\"\nbehind_proxy = true")).is_ok());
     }
 }
 
 #[test]
 fn unknown_keys_are_warned_about_by_path_and_later_ones_say_so() {
-    let text = "[http]\nlisen = \"x\"\ntls_cert = \"\"\n[htpp]\nx = 1\n[[mcp.servers]]\nname = \"a\"\n[approvals]\nwait_secs = 0\n";
+    let text = "[http]\nlisen = \"x\"\nremote_admin = true\n[htpp]\nx = 1\n[[mcp.servers]]\nname = \"a\"\n[approvals]\nwait_secs = 0\n";
     let warnings = parse(text).unwrap().warnings;
     assert_eq!(
         warnings,
         [
-            "config.toml, line 2: `http.lisen` is not a known key; [http] has listen, behind_proxy, public_url, allowed_hosts",
-            "config.toml, line 3: `http.tls_cert` is not used by this version",
+            "config.toml, line 2: `http.lisen` is not a known key; [http] has listen, tls_cert, tls_key, behind_proxy, public_url, allowed_hosts, session_idle_secs, max_sessions",
+            "config.toml, line 3: `http.remote_admin` is not used by this version",
             "config.toml, line 4: [htpp] is not a known section",
             "config.toml, line 6: [mcp] is not used by this version",
             "config.toml, line 9: `approvals.wait_secs` is not used by this version",

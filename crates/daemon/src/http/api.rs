@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod capabilities;
 pub(crate) mod clients;
+pub(crate) mod list;
 pub(crate) mod secrets;
 pub(crate) mod status;
 pub(crate) mod tools;

@@ -9,12 +9,15 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 
 use super::reply::Failure;
-use super::serve::Via;
+use super::via::Via;
 use crate::daemon::Daemon;
 use crate::peer;
 
 /// Someone whose credential was recognised.
 pub(crate) struct Who(pub(crate) Caller);
+
+/// Someone on this machine, or with a valid token: who may see how the daemon does.
+pub(crate) struct Onlooker;
 
 /// The operator.
 pub(crate) struct Admin(pub(crate) Operator);
@@ -40,13 +43,24 @@ fn token(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_ascii())
 }
 
+fn is_local(parts: &Parts) -> bool {
+    parts.extensions.get::<Via>().is_some_and(Via::is_local)
+}
+
+/// Whether whoever asks may know more than that something is wrong. Who shows no token is no stranger to be recorded.
+pub(crate) fn is_trusted(daemon: &Daemon, parts: &Parts) -> bool {
+    is_local(parts)
+        || parts.headers.contains_key(AUTHORIZATION) && daemon.gate.authenticate(&credential(parts)).is_ok()
+}
+
 fn operator(daemon: &Daemon, parts: &Parts) -> Result<Operator, Refusal> {
     let caller = daemon.gate.authenticate(&credential(parts))?;
     let pid = match parts.extensions.get::<Via>() {
         Some(Via::Socket(peer)) => peer.pid,
         _ => None,
     };
-    daemon.gate.operator(&caller, peer::of(pid))
+    let operator = daemon.gate.operator(&caller, peer::of(pid));
+    operator.inspect_err(|refusal| daemon.gate.count_refusal(refusal))
 }
 
 impl FromRequestParts<Arc<Daemon>> for Who {
@@ -54,6 +68,17 @@ impl FromRequestParts<Arc<Daemon>> for Who {
 
     async fn from_request_parts(parts: &mut Parts, daemon: &Arc<Daemon>) -> Result<Self, Failure> {
         Ok(Self(daemon.gate.authenticate(&credential(parts))?))
+    }
+}
+
+impl FromRequestParts<Arc<Daemon>> for Onlooker {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, daemon: &Arc<Daemon>) -> Result<Self, Failure> {
+        if !is_local(parts) {
+            daemon.gate.authenticate(&credential(parts))?;
+        }
+        Ok(Self)
     }
 }
 
@@ -67,7 +92,7 @@ impl FromRequestParts<Arc<Daemon>> for Admin {
 
 #[cfg(test)]
 mod tests {
-    use super::token;
+    use super::*;
 
     #[test]
     fn only_bearer_tokens_are_tokens() {

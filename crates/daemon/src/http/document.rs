@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use covenant_model::json;
 use http::StatusCode;
 use http::header::{CONNECTION, HeaderValue};
 use http::request::Parts;
+use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
@@ -53,22 +54,27 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<Daemon>> for Asked<T> {
     async fn from_request_parts(parts: &mut Parts, daemon: &Arc<Daemon>) -> Result<Self, Failure> {
         match Query::<T>::from_request_parts(parts, daemon).await {
             Ok(Query(asked)) => Ok(Self(asked)),
-            Err(rejection) => Err(Failure::malformed(rejection.body_text())),
+            Err(rejection) => {
+                let text = rejection.body_text();
+                let reason = text.rsplit_once("query string: ").map_or(text.as_str(), |(_, reason)| reason);
+                Err(Failure::malformed(format!("the query cannot be used: {reason}")))
+            }
         }
     }
 }
 
+/// The whole of a body, if it is small enough and arrives in time.
 pub(crate) async fn read<B>(body: B, limit: usize, patience: Duration) -> Result<Bytes, Failure>
 where
-    B: http_body::Body<Data = Bytes>,
+    B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: Into<axum::BoxError>,
 {
-    let Ok(collected) = tokio::time::timeout(patience, Limited::new(body, limit).collect()).await else {
+    let Ok(gathered) = tokio::time::timeout(patience, gather(Limited::new(body, limit))).await else {
         let message = format!("the request did not arrive whole within {} s", patience.as_secs());
         return Err(closing(Failure::new(StatusCode::REQUEST_TIMEOUT, "too_slow", message, "send it again")));
     };
-    match collected {
-        Ok(collected) => Ok(collected.to_bytes()),
+    match gathered {
+        Ok(bytes) => Ok(bytes),
         Err(error) if error.is::<LengthLimitError>() => {
             let message = format!("the request has more than {limit} bytes");
             let action = "send less, or raise [limits] request_bytes";
@@ -76,6 +82,24 @@ where
         }
         Err(error) => Err(Failure::malformed(format!("the request could not be read: {error}"))),
     }
+}
+
+/// The pieces of a body in one. They are copied: each is a view of a buffer of some kilobytes, which one who sends single
+/// bytes would have us keep for every byte.
+async fn gather<B>(mut body: Limited<B>) -> Result<Bytes, axum::BoxError>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: Into<axum::BoxError>,
+{
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await.transpose()? {
+        let Ok(piece) = frame.into_data() else { continue };
+        if whole.is_empty() && body.is_end_stream() {
+            return Ok(piece);
+        }
+        whole.extend_from_slice(&piece);
+    }
+    Ok(whole.freeze())
 }
 
 /// What was not read cannot be skipped: the connection ends with the answer.
@@ -133,6 +157,10 @@ mod tests {
         let long = read(Body::from(vec![b'x'; 11]), 10, PATIENCE).await.unwrap_err();
         assert_eq!(status(long), StatusCode::PAYLOAD_TOO_LARGE);
         assert_eq!(read(Body::from(vec![b'x'; 10]), 10, PATIENCE).await.unwrap().len(), 10);
+        let pieces =
+            ["one ", "", "two"].map(|piece| Ok::<_, std::io::Error>(Bytes::from_static(piece.as_bytes())));
+        let whole = read(Body::from_stream(futures_util::stream::iter(pieces)), 7, PATIENCE).await.unwrap();
+        assert_eq!(whole, "one two");
         let silent = Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>());
         assert_eq!(
             status(read(silent, 10, Duration::from_millis(1)).await.unwrap_err()),

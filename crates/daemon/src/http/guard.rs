@@ -5,36 +5,56 @@ use std::net::IpAddr;
 
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN};
 use http::request::Parts;
-use http::{HeaderName, StatusCode, Version};
+use http::{HeaderMap, HeaderName, StatusCode, Version};
 
 use super::reply::Failure;
-use super::serve::Via;
+use super::via::{Port, Via};
 use crate::config::http::Http;
 
 /// Headers of which two would mean two things.
-const SINGLE: [HeaderName; 4] = [HOST, AUTHORIZATION, CONTENT_LENGTH, ORIGIN];
+const SINGLE: [HeaderName; 8] = [
+    HOST,
+    AUTHORIZATION,
+    CONTENT_LENGTH,
+    ORIGIN,
+    HeaderName::from_static("mcp-protocol-version"),
+    HeaderName::from_static("mcp-session-id"),
+    HeaderName::from_static("mcp-method"),
+    HeaderName::from_static("mcp-name"),
+];
+
+/// How the headers begin that repeat an argument of a call; each is single too.
+const ARGUMENT: &str = "mcp-param-";
 
 /// Whether the request may go on.
 pub(crate) fn check(parts: &Parts, via: &Via, config: &Http) -> Result<(), Failure> {
-    for name in SINGLE {
-        if parts.headers.get_all(&name).iter().nth(1).is_some() {
-            return Err(Failure::malformed(format!("the header `{name}` stands twice")));
-        }
-    }
+    check_single(&parts.headers)?;
     match via {
         // No browser reaches the socket. Whoever forwards one to it would hand every page the operator's rights.
         Via::Socket(_) if parts.headers.contains_key(ORIGIN) => {
             Err(foreign("a request from a web page came by the socket"))
         }
         Via::Socket(_) => Ok(()),
-        Via::Tcp { port } => {
+        Via::Tcp(port) => {
             check_host(parts, *port, config)?;
-            check_origin(parts, *port, config)
+            check_origin(parts, via, *port, config)
         }
     }
 }
 
-fn check_host(parts: &Parts, port: u16, config: &Http) -> Result<(), Failure> {
+fn check_single(headers: &HeaderMap) -> Result<(), Failure> {
+    // As many values as names: nothing stands twice.
+    if headers.len() == headers.keys_len() {
+        return Ok(());
+    }
+    let single = |name: &&HeaderName| SINGLE.contains(*name) || name.as_str().starts_with(ARGUMENT);
+    match headers.keys().filter(single).find(|name| headers.get_all(*name).iter().nth(1).is_some()) {
+        Some(name) => Err(Failure::malformed(format!("the header `{name}` stands twice"))),
+        None => Ok(()),
+    }
+}
+
+fn check_host(parts: &Parts, port: Port, config: &Http) -> Result<(), Failure> {
     let header = parts.headers.get(HOST).map(|value| value.to_str().unwrap_or_default());
     let hosts = [parts.uri.authority().map(http::uri::Authority::as_str), header];
     let mut named = hosts.into_iter().flatten().peekable();
@@ -47,20 +67,22 @@ fn check_host(parts: &Parts, port: u16, config: &Http) -> Result<(), Failure> {
     }
 }
 
-fn check_origin(parts: &Parts, port: u16, config: &Http) -> Result<(), Failure> {
+/// A page of localhost is one of ours only where none but this machine can ask. Elsewhere ours are those of `public_url`.
+fn check_origin(parts: &Parts, via: &Via, port: Port, config: &Http) -> Result<(), Failure> {
     let Some(value) = parts.headers.get(ORIGIN) else { return Ok(()) };
     let origin = value.to_str().unwrap_or_default();
     let public = config.public_origin().is_some_and(|(scheme, host)| origin == format!("{scheme}://{host}"));
-    let local = origin.strip_prefix("http://").is_some_and(|host| {
+    let scheme = origin.strip_prefix(port.scheme).and_then(|rest| rest.strip_prefix("://"));
+    let local = scheme.is_some_and(|host| {
         let (name, given) = split(host);
-        is_local(name) && given.unwrap_or(80) == port
+        via.is_local() && is_local(name) && given.unwrap_or(port.usual()) == port.number
     });
     if public || local { Ok(()) } else { Err(foreign("the request comes from another web page")) }
 }
 
-fn is_ours(host: &str, port: u16, config: &Http) -> bool {
+fn is_ours(host: &str, port: Port, config: &Http) -> bool {
     let (name, given) = split(host);
-    let right_port = given.is_none_or(|given| given == port);
+    let right_port = given.is_none_or(|given| given == port.number);
     let listed = |known: &str| known.eq_ignore_ascii_case(host) || known.eq_ignore_ascii_case(name);
     (is_local(name) && right_port)
         || config.public_origin().is_some_and(|(_, public)| listed(public))
@@ -89,18 +111,22 @@ fn split(host: &str) -> (&str, Option<u16>) {
 }
 
 fn foreign(message: &str) -> Failure {
-    let action =
-        "use http://localhost and the port of `covenant status`, or name the host in [http] allowed_hosts";
+    let action = "use an address of `covenant status`, or name the host in [http] allowed_hosts, and the origin in public_url";
     Failure::new(StatusCode::FORBIDDEN, "foreign", message, action)
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::response::IntoResponse as _;
     use http::Request;
 
     use super::*;
 
     fn outcome(via: &Via, headers: &[(&str, &str)], uri: &str) -> bool {
+        refusal(via, headers, uri).is_none()
+    }
+
+    fn refusal(via: &Via, headers: &[(&str, &str)], uri: &str) -> Option<StatusCode> {
         let request = headers
             .iter()
             .fold(Request::builder().uri(uri), |request, (name, value)| request.header(*name, *value));
@@ -109,11 +135,16 @@ mod tests {
             allowed_hosts: vec!["inside.example.org".to_owned()],
             ..Http::default()
         };
-        check(&request.body(()).unwrap().into_parts().0, via, &config).is_ok()
+        let checked = check(&request.body(()).unwrap().into_parts().0, via, &config);
+        checked.err().map(|failure| failure.into_response().status())
+    }
+
+    fn port(http: &Http) -> Via {
+        Via::Tcp(Port::new("127.0.0.1:8421".parse().unwrap(), http))
     }
 
     fn host(host: &str) -> bool {
-        outcome(&Via::Tcp { port: 8421 }, &[("host", host)], "/")
+        outcome(&port(&Http::default()), &[("host", host)], "/")
     }
 
     #[test]
@@ -151,15 +182,15 @@ mod tests {
 
     #[test]
     fn a_request_without_a_host_is_refused() {
-        assert!(!outcome(&Via::Tcp { port: 8421 }, &[], "/"));
-        assert!(!outcome(&Via::Tcp { port: 8421 }, &[("host", "localhost")], "http://evil.example.org/"));
-        assert!(outcome(&Via::Tcp { port: 8421 }, &[("host", "localhost")], "http://localhost:8421/"));
+        assert!(!outcome(&port(&Http::default()), &[], "/"));
+        assert!(!outcome(&port(&Http::default()), &[("host", "localhost")], "http://evil.example.org/"));
+        assert!(outcome(&port(&Http::default()), &[("host", "localhost")], "http://localhost:8421/"));
     }
 
     #[test]
     fn only_our_own_pages_may_ask() {
         let origin = |origin: &str| {
-            outcome(&Via::Tcp { port: 8421 }, &[("host", "localhost"), ("origin", origin)], "/")
+            outcome(&port(&Http::default()), &[("host", "localhost"), ("origin", origin)], "/")
         };
         for ours in [
             "http://localhost:8421",
@@ -183,10 +214,67 @@ mod tests {
     }
 
     #[test]
+    fn a_page_of_ours_has_the_scheme_of_the_port_and_none_is_local_behind_a_proxy() {
+        let from = |http: &Http, origin: &str| {
+            outcome(&port(http), &[("host", "localhost:8421"), ("origin", origin)], "/")
+        };
+        let tls = Http { tls_cert: "c.pem".to_owned(), tls_key: "k.pem".to_owned(), ..Http::default() };
+        assert!(from(&tls, "https://localhost:8421") && from(&tls, "https://covenant.example.org"));
+        assert!(!from(&tls, "http://localhost:8421") && !from(&tls, "https://localhost"));
+        let usual = Via::Tcp(Port::new("127.0.0.1:443".parse().unwrap(), &tls));
+        assert!(outcome(&usual, &[("host", "localhost"), ("origin", "https://localhost")], "/"));
+        let proxied = Http { behind_proxy: true, ..Http::default() };
+        assert!(from(&proxied, "https://covenant.example.org") && !from(&proxied, "http://localhost:8421"));
+    }
+
+    #[test]
+    fn what_a_proxy_says_about_a_request_opens_nothing() {
+        let forwarded = [
+            ("x-forwarded-for", "127.0.0.1"),
+            ("x-forwarded-host", "localhost"),
+            ("forwarded", "for=127.0.0.1"),
+        ];
+        let with = |host| [&[("host", host)], &forwarded[..]].concat();
+        let behind_proxy = port(&Http { behind_proxy: true, ..Http::default() });
+        assert!(!outcome(&behind_proxy, &with("evil.example.org"), "/"));
+        assert!(outcome(&behind_proxy, &with("covenant.example.org"), "/") && !behind_proxy.is_local());
+    }
+
+    #[test]
+    fn a_header_of_mcp_that_stands_twice_is_malformed_and_others_may() {
+        let twice = |name: &str| {
+            let headers = [("host", "localhost"), (name, "a"), (name, "a")];
+            refusal(&port(&Http::default()), &headers, "/")
+        };
+        for name in [
+            "mcp-protocol-version",
+            "Mcp-Session-Id",
+            "mcp-method",
+            "mcp-name",
+            "mcp-param-city",
+            "Mcp-Param-x",
+            "authorization",
+            "origin",
+        ] {
+            assert_eq!(twice(name), Some(StatusCode::BAD_REQUEST), "{name}");
+        }
+        assert_eq!(twice("accept"), None);
+        assert_eq!(twice("mcp-parameter"), None);
+        let both = [
+            ("host", "localhost"),
+            ("mcp-param-a", "1"),
+            ("mcp-param-b", "1"),
+            ("accept", "x"),
+            ("accept", "y"),
+        ];
+        assert!(outcome(&port(&Http::default()), &both, "/"), "two of them are not one twice");
+    }
+
+    #[test]
     fn a_header_that_stands_twice_is_refused_everywhere() {
         let socket = Via::socket(0, None);
         assert!(!outcome(&socket, &[("authorization", "Bearer a"), ("authorization", "Bearer b")], "/"));
-        assert!(!outcome(&Via::Tcp { port: 8421 }, &[("host", "localhost"), ("host", "localhost")], "/"));
+        assert!(!outcome(&port(&Http::default()), &[("host", "localhost"), ("host", "localhost")], "/"));
     }
 
     #[test]

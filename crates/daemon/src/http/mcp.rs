@@ -32,7 +32,8 @@ use http::{HeaderMap, Method, StatusCode};
 use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 
-use super::serve::{Seat, Via};
+use super::seats::Engaged;
+use super::via::Via;
 use super::{auth, document, upgrade};
 use crate::daemon::Daemon;
 use accept::{Accepts, accepts};
@@ -67,7 +68,7 @@ struct Asker<'a> {
     credential: Credential,
     caller: Caller,
     accepts: Accepts,
-    seat: &'a Arc<Seat>,
+    engaged: &'a Arc<Engaged>,
 }
 
 /// How long sessions may be idle, and how many there may be.
@@ -82,12 +83,12 @@ pub(crate) async fn answer(
     parts: &Parts,
     via: &Via,
     body: Incoming,
-    seat: &Arc<Seat>,
+    engaged: &Arc<Engaged>,
 ) -> Result<Response, Incoming> {
     if parts.uri.path() != PATH || (parts.method == Method::GET && upgrade::wanted(&parts.headers)) {
         return Err(body);
     }
-    let asker = || Asker::of(daemon, &parts.headers, via, seat);
+    let asker = || Asker::of(daemon, &parts.headers, via, engaged);
     let answered = match parts.method {
         Method::POST => async { asker()?.post(body).await }.await,
         Method::GET => async { asker()?.get().await }.await,
@@ -102,12 +103,12 @@ impl<'a> Asker<'a> {
         daemon: &'a Arc<Daemon>,
         headers: &'a HeaderMap,
         via: &Via,
-        seat: &'a Arc<Seat>,
+        engaged: &'a Arc<Engaged>,
     ) -> Result<Self, Early> {
         let credential = auth::shown(headers, Some(via));
         let caller =
             daemon.gate.authenticate(&credential).map_err(|refusal| Early::refused(None, refusal))?;
-        Ok(Self { daemon, headers: Read(headers), credential, caller, accepts: accepts(headers), seat })
+        Ok(Self { daemon, headers: Read(headers), credential, caller, accepts: accepts(headers), engaged })
     }
 
     /// Takes one message.
@@ -176,7 +177,7 @@ impl<'a> Asker<'a> {
             Received::Running(running) => {
                 let (held, giving_up) = (slot.as_ref().map(Slot::held), self.daemon.stop.giving_up.clone());
                 let underway =
-                    Underway::new(running, session, held, letters.clone(), self.seat.clone(), giving_up);
+                    Underway::new(running, session, held, letters.clone(), self.engaged.clone(), giving_up);
                 Ok(run(underway, letters, json).await)
             }
             Received::Listening(listen) => self.listen(listen),
@@ -273,10 +274,10 @@ impl<'a> Asker<'a> {
         &self,
         act: impl Future<Output = Result<T, Fault>> + Send + 'static,
     ) -> Result<T, Fault> {
-        let seat = self.seat.clone();
+        let engaged = self.engaged.clone();
         let done = tokio::spawn(async move {
             let done = act.await;
-            drop(seat);
+            drop(engaged);
             done
         });
         done.await.unwrap_or_else(|error| Err(Fault::new("the session could not be kept", error)))

@@ -2,22 +2,27 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
+use super::seats::Seat;
+
 /// A stream that breaks when a write is not taken for too long.
 pub(crate) struct Patient<Io> {
     io: Io,
     patience: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
+    seat: Arc<Seat>,
 }
 
 impl<Io> Patient<Io> {
-    pub(crate) fn new(io: Io, patience: Duration) -> Self {
-        Self { io, patience, stalled: None }
+    /// The seat is told when the other end stops taking what it is sent, and when it goes on.
+    pub(super) fn new(io: Io, patience: Duration, seat: Arc<Seat>) -> Self {
+        Self { io, patience, stalled: None, seat }
     }
 
     /// The stream itself, for someone with a patience of its own.
@@ -27,10 +32,13 @@ impl<Io> Patient<Io> {
 
     fn timed<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.stalled = None;
+            if self.stalled.take().is_some() {
+                self.seat.set_stalled(false);
+            }
             return written;
         }
         let patience = self.patience;
+        self.seat.set_stalled(true);
         let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         stalled.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
@@ -80,17 +88,20 @@ impl<Io: AsyncWrite + Unpin> AsyncWrite for Patient<Io> {
 mod tests {
     use tokio::io::AsyncWriteExt as _;
 
+    use super::super::seats;
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_reads_nothing_is_given_up_and_one_that_reads_slowly_is_not() {
+        let (seat, _stop) = seats::tests::seat().await;
         let (near, _far) = tokio::io::duplex(16);
-        let mut stream = Patient::new(near, Duration::from_secs(30));
+        let mut stream = Patient::new(near, Duration::from_secs(30), Arc::clone(&seat));
         let error = stream.write_all(&[0; 64]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(!seat.is_quiet(), "what was not taken is still owed");
 
         let (near, mut far) = tokio::io::duplex(16);
-        let mut stream = Patient::new(near, Duration::from_secs(30));
+        let mut stream = Patient::new(near, Duration::from_secs(30), Arc::clone(&seat));
         let reading = async {
             let mut room = [0; 16];
             for _ in 0..4 {
@@ -100,5 +111,6 @@ mod tests {
         };
         let (written, ()) = tokio::join!(stream.write_all(&[0; 64]), reading);
         written.unwrap();
+        assert!(seat.is_quiet());
     }
 }

@@ -7,9 +7,12 @@ use covenant_model::api::{ApiError, ErrorBody};
 use covenant_model::redact::Redactor;
 use http::StatusCode;
 use http::header::{
-    CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, UPGRADE, WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, UPGRADE, WWW_AUTHENTICATE,
 };
 use serde::Serialize;
+
+/// What to do about a request that cannot be served as it is.
+const CORRECT: &str = "correct the request; GET /api/v1/docs describes what it takes";
 
 /// An answer that is not a success. It becomes text where it leaves, and is redacted there.
 #[derive(Debug, Clone)]
@@ -33,12 +36,12 @@ impl Failure {
 
     /// The request cannot be understood.
     pub(crate) fn malformed(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "malformed", message, "correct the request")
+        Self::new(StatusCode::BAD_REQUEST, "malformed", message, CORRECT)
     }
 
     /// The request can be understood and makes no sense.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message, "correct the request")
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message, CORRECT)
     }
 
     /// There is no such thing.
@@ -174,7 +177,10 @@ impl IntoResponse for Failure {
 /// The last step of every answer: failures become documents, and nothing is cached or guessed.
 pub(crate) fn finish(mut response: Response, redactor: &Redactor) -> Response {
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
+        // Which methods there are, the router knows, and says it where a failure is none of its own.
+        let allow = response.headers_mut().remove(ALLOW);
         response = failure.render(redactor);
+        response.headers_mut().extend(allow.map(|methods| (ALLOW, methods)));
     }
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -3,59 +3,79 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{delete, get, post, put};
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{MethodRouter, delete, get, post, put};
 use http::StatusCode;
 
 use super::api::{audit, capabilities, clients, secrets, status, tools};
 use super::reply::Failure;
-use super::upgrade;
+use super::{openapi, upgrade};
 use crate::daemon::Daemon;
 
-/// Every route there is.
-pub(crate) fn router(daemon: Arc<Daemon>) -> Router {
-    Router::new()
-        .route("/healthz", get(status::healthz))
-        .route("/readyz", get(status::readyz))
-        .route("/mcp", get(upgrade::mcp))
-        .nest("/api/v1", api())
-        .fallback(no_route)
-        .method_not_allowed_fallback(no_method)
-        .with_state(daemon)
+/// Every path there is. `openapi.json` describes each of them and no other: the tests hold the two together.
+fn routes() -> Vec<(&'static str, MethodRouter<Arc<Daemon>>)> {
+    vec![
+        ("/healthz", get(status::healthz)),
+        ("/readyz", get(status::readyz)),
+        ("/metrics", get(status::metrics)),
+        // What is no upgrade is answered before anything is routed: see `mcp::answer`.
+        ("/mcp", get(upgrade::mcp).post(upgrade::mcp).delete(upgrade::mcp)),
+        ("/api/v1/openapi.json", get(openapi::document)),
+        ("/api/v1/docs", get(openapi::docs)),
+        ("/api/v1/status", get(status::status)),
+        ("/api/v1/stop", post(status::stop)),
+        ("/api/v1/reload", post(status::reload)),
+        ("/api/v1/config", get(status::config)),
+        ("/api/v1/tools", get(tools::list)),
+        ("/api/v1/tools/{name}", get(tools::show)),
+        ("/api/v1/tools/{name}/call", post(tools::call)),
+        ("/api/v1/capabilities", get(capabilities::list).post(capabilities::grant)),
+        ("/api/v1/capabilities/explain", post(capabilities::explain)),
+        ("/api/v1/capabilities/{id}", delete(capabilities::revoke)),
+        ("/api/v1/clients", get(clients::list).post(clients::add)),
+        ("/api/v1/clients/{name}", delete(clients::revoke)),
+        ("/api/v1/secrets", get(secrets::list)),
+        ("/api/v1/secrets/{name}", put(secrets::set).delete(secrets::remove)),
+        ("/api/v1/audit", get(audit::recent)),
+        ("/api/v1/audit/watch", get(audit::watch)),
+        ("/api/v1/audit/export", get(audit::export)),
+        ("/api/v1/audit/head", post(audit::head)),
+        ("/api/v1/audit/prune", post(audit::prune)),
+    ]
 }
 
-fn api() -> Router<Arc<Daemon>> {
-    Router::new()
-        .route("/status", get(status::status))
-        .route("/stop", post(status::stop))
-        .route("/reload", post(status::reload))
-        .route("/config", get(status::config))
-        .route("/tools", get(tools::list))
-        .route("/tools/{name}", get(tools::show))
-        .route("/tools/{name}/call", post(tools::call))
-        .route("/capabilities", get(capabilities::list).post(capabilities::grant))
-        .route("/capabilities/explain", post(capabilities::explain))
-        .route("/capabilities/{id}", delete(capabilities::revoke))
-        .route("/clients", get(clients::list).post(clients::add))
-        .route("/clients/{name}", delete(clients::revoke))
-        .route("/secrets", get(secrets::list))
-        .route("/secrets/{name}", put(secrets::set).delete(secrets::remove))
-        .route("/audit", get(audit::recent))
-        .route("/audit/watch", get(audit::watch))
-        .route("/audit/export", get(audit::export))
-        .route("/audit/head", post(audit::head))
-        .route("/audit/prune", post(audit::prune))
+/// The router of both doors.
+pub(crate) fn router(daemon: Arc<Daemon>) -> Router {
+    let routed = routes().into_iter().fold(Router::new(), |router, (path, methods)| {
+        router.route(path, if path.starts_with("/api/v1/") { asking(path, methods) } else { methods })
+    });
+    routed.fallback(no_route).method_not_allowed_fallback(no_method).with_state(daemon)
+}
+
+/// The same, for questions that are described.
+fn asking(path: &'static str, methods: MethodRouter<Arc<Daemon>>) -> MethodRouter<Arc<Daemon>> {
+    methods.route_layer(from_fn(async move |request: Request, next: Next| -> Response {
+        match openapi::check_query(path, &request) {
+            Ok(()) => next.run(request).await,
+            Err(failure) => failure.into_response(),
+        }
+    }))
 }
 
 async fn no_route() -> Failure {
-    Failure::not_found("there is nothing at this path", "see the endpoints in the documentation")
+    Failure::not_found("there is nothing at this path", "see what there is: GET /api/v1/docs")
 }
 
 async fn no_method() -> Failure {
-    let message = "this path does not take that method";
     Failure::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
-        message,
-        "see the endpoints in the documentation",
+        "this path does not take that method",
+        "use one that `Allow` names; GET /api/v1/docs describes them",
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,7 +21,7 @@ use tokio::net::{TcpStream, UnixStream};
 use super::auth;
 use super::patient::Patient;
 use super::reply::{self, Failure};
-use super::serve::Seat;
+use super::seats::Engaged;
 use crate::daemon::Daemon;
 
 /// Checks who asks, and takes the connection over.
@@ -33,13 +33,13 @@ pub(crate) async fn mcp(State(daemon): State<Arc<Daemon>>, request: Request) -> 
     let credential = auth::credential(&parts);
     daemon.gate.authenticate(&credential)?;
     let upgrade = parts.extensions.remove::<OnUpgrade>().ok_or_else(reply::upgrade_required)?;
-    let seat = parts.extensions.remove::<Arc<Seat>>();
+    let engaged = parts.extensions.remove::<Arc<Engaged>>();
     tokio::spawn(async move {
         match upgrade.await {
             Ok(upgraded) => converse(upgraded, &daemon, credential).await,
             Err(error) => tracing::debug!(target: "mcp", "a connection was not taken over: {error}"),
         }
-        drop(seat);
+        drop(engaged);
     });
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;

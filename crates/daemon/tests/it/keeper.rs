@@ -81,7 +81,12 @@ impl Keeper {
 
     /// The newest of the checkpoints that came, and have not been taken by [`Self::next`].
     pub(crate) fn newest(&mut self) -> Option<Post> {
-        std::iter::from_fn(|| self.posts.try_recv().ok()).last()
+        std::iter::from_fn(|| self.pop()).last()
+    }
+
+    /// One of the requests that came, if there is one.
+    pub(crate) fn pop(&mut self) -> Option<Post> {
+        self.posts.try_recv().ok()
     }
 }
 

@@ -24,6 +24,7 @@ pub mod mcp_client;
 #[path = "../../../../testkit/src/postgres.rs"]
 pub mod postgres;
 mod sink;
+mod telemetry;
 #[path = "../../../../testkit/src/wait.rs"]
 pub mod wait;
 #[path = "../../../../testkit/src/wire.rs"]

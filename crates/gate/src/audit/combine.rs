@@ -74,8 +74,15 @@ impl Busy {
     }
 
     pub(super) fn longer_than(&self, limit: Duration) -> bool {
-        let since = self.since.load(Ordering::Relaxed);
-        since > 0 && Duration::from_millis((self.millis() + 1).saturating_sub(since)) > limit
+        self.lasts() > limit
+    }
+
+    /// For how long by now; nothing if it is not busy.
+    pub(super) fn lasts(&self) -> Duration {
+        match self.since.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            since => Duration::from_millis((self.millis() + 1).saturating_sub(since)),
+        }
     }
 }
 

@@ -10,9 +10,11 @@ mod task;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use covenant_model::audit::{Checkpoint, Decision, Event, Kind, OWN};
 use covenant_model::redact::Redactor;
+use covenant_model::time::Timestamp;
 use ed25519_dalek::SigningKey;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot, watch};
@@ -75,6 +77,8 @@ struct Shared {
     seen: watch::Sender<u64>,
     head: Mutex<Head>,
     trouble: Mutex<Option<Trouble>>,
+    /// When the oldest rows were handed over that the task has taken and that are not known to be committed.
+    taken: Mutex<Option<Timestamp>>,
     closed: AtomicBool,
     /// One prune at a time.
     pruning: tokio::sync::Mutex<()>,
@@ -100,6 +104,7 @@ impl DatabaseLog {
             seen: watch::Sender::new(found.chain.last()),
             head: Mutex::new(end.head()),
             trouble: Mutex::new(None),
+            taken: Mutex::new(None),
             closed: AtomicBool::new(false),
             pruning: tokio::sync::Mutex::new(()),
         });
@@ -136,6 +141,13 @@ impl DatabaseLog {
             lost => format!("; {lost} rows found no room to wait and are lost"),
         };
         Err(format!("audit: {told}{losses}"))
+    }
+
+    /// Rows that wait, or that are being committed.
+    pub(super) fn lag(&self) -> Duration {
+        let waiting = self.shared.inbox.lock().queue.oldest();
+        let oldest = self.shared.taken.lock().or(waiting);
+        oldest.map_or(Duration::ZERO, |since| self.shared.clock.now().since(since))
     }
 
     pub(super) async fn checkpoint(&self) -> Result<Checkpoint, Fault> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use covenant_model::audit::{Checkpoint, Decision, Event, Kind, OWN};
 use covenant_model::redact::Redactor;
@@ -111,6 +112,14 @@ impl FileLog {
             Some(told) => Err(format!("audit: {told}{}", shared.losses())),
             None => Ok(()),
         }
+    }
+
+    /// Rows that wait, that are being written, or that are written and not on disk.
+    pub(super) fn lag(&self) -> Duration {
+        let shared = &*self.shared;
+        let waiting = shared.queue.lock().oldest();
+        let waiting = waiting.map_or(Duration::ZERO, |since| shared.clock.now().since(since));
+        waiting.max(shared.writing.lasts()).max(shared.sync.lag())
     }
 
     pub(super) async fn checkpoint(&self) -> Result<Checkpoint, Fault> {

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use covenant_model::api::Pruned;
 use covenant_model::audit::{Checkpoint, Decision, Digest, Event, Kind, OWN};
@@ -140,6 +141,15 @@ impl AuditLog {
         match &self.0.sink {
             Sink::Files(log) => log.health(),
             Sink::Database(log) => log.health(),
+        }
+    }
+
+    /// The age of the oldest row that was handed to the log and is not on disk yet, or not committed to the database;
+    /// nothing if all are.
+    pub fn lag(&self) -> Duration {
+        match &self.0.sink {
+            Sink::Files(log) => log.lag(),
+            Sink::Database(log) => log.lag(),
         }
     }
 

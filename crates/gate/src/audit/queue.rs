@@ -40,6 +40,7 @@ impl Track {
 /// The bodies of rows that are written together.
 #[derive(Debug)]
 pub(super) struct Batch {
+    at: Timestamp,
     text: Vec<u8>,
     ends: Vec<(usize, Track)>,
 }
@@ -47,8 +48,8 @@ pub(super) struct Batch {
 impl Batch {
     /// Formats events; only numbers and hashes are still missing then.
     pub(super) fn of(events: &[Event<'_>], at: Timestamp, redactor: &Redactor) -> Self {
-        let mut batch =
-            Self { text: Vec::with_capacity(events.len() * 384), ends: Vec::with_capacity(events.len()) };
+        let (text, ends) = (Vec::with_capacity(events.len() * 384), Vec::with_capacity(events.len()));
+        let mut batch = Self { at, text, ends };
         for event in events {
             event.write_body(at, redactor, &mut batch.text);
             batch.ends.push((batch.text.len(), Track::of(event)));
@@ -111,6 +112,11 @@ impl Queue {
             self.owed_rows += waiting.batch.rows();
             self.waiting.push_front(waiting);
         }
+    }
+
+    /// When the rows that waited longest were handed over.
+    pub(super) fn oldest(&self) -> Option<Timestamp> {
+        self.waiting.front().map(|waiting| waiting.batch.at)
     }
 
     pub(super) fn has_owed(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The second thread: makes what was written durable, and signs checkpoints of what is. Asleep when there is nothing.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use covenant_model::audit::{Chain, Checkpoint};
 use covenant_model::time::Timestamp;
@@ -38,6 +38,8 @@ struct State {
     head: Head,
     dirty: Vec<Arc<dyn Disk>>,
     dirty_since: Option<Instant>,
+    /// The same of what is being made durable now, or could not be.
+    syncing_since: Option<Instant>,
     waiting: Vec<Durable>,
     asked: Vec<Asked>,
     covered: Option<Checkpoint>,
@@ -72,6 +74,7 @@ impl Sync {
             head,
             dirty: Vec::new(),
             dirty_since: None,
+            syncing_since: None,
             waiting: Vec::new(),
             asked: Vec::new(),
             covered,
@@ -127,6 +130,12 @@ impl Sync {
         self.state.lock().failed.clone()
     }
 
+    /// How long ago the first row was written that is not on disk.
+    pub(super) fn lag(&self) -> Duration {
+        let state = self.state.lock();
+        state.syncing_since.or(state.dirty_since).map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
     /// Why the last checkpoint could not be written.
     pub(super) fn unsigned(&self) -> Option<String> {
         self.state.lock().unsigned.clone()
@@ -160,7 +169,8 @@ impl Sync {
                 None => self.wake.wait(&mut state),
             }
         }
-        state.dirty_since = None;
+        let dirty_since = state.dirty_since.take();
+        state.syncing_since = state.syncing_since.or(dirty_since);
         let retry = state.retry_at.take_if(|at| *at <= Instant::now()).is_some();
         Some(Job {
             head: state.head,
@@ -201,6 +211,8 @@ pub(super) fn run(shared: &Shared) {
             let told = cannot_sync(&"the audit log", &error);
             tracing::error!(cause = told, "the audit log is not durable: calls are refused");
             shared.sync.fail(told);
+        } else {
+            shared.sync.state.lock().syncing_since = None;
         }
         let outcome = shared.sync.failed().map_or(Ok(()), Err);
         for waiting in job.waiting {

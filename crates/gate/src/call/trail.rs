@@ -13,6 +13,7 @@ use crate::authenticate::Caller;
 use crate::context::{Context, Heard, Trace};
 use crate::gate::Gate;
 use crate::inquiry;
+use crate::observe::{Observed, Subject};
 use crate::output::{Outcome, Redacted};
 use crate::random;
 use crate::refusal::{CallError, Fault, Refusal};
@@ -28,6 +29,7 @@ pub(crate) struct Trail<'g> {
     redactor: Arc<Redactor>,
     checks: Vec<Check>,
     since: Instant,
+    observed: Observed<'g>,
 }
 
 struct Check {
@@ -42,16 +44,29 @@ impl<'g> Trail<'g> {
         agent_id: &str,
         context: &Context,
     ) -> Result<Self, Fault> {
+        let since = Instant::now();
         Ok(Self {
             gate,
             principal: caller.principal().clone(),
             agent_id: agent_id.to_owned(),
             call: CallId::from_random(random::bytes()?),
-            trace: context.trace.clone(),
+            trace: gate.trace_of(context)?,
             redactor: gate.redactor(),
             checks: Vec::with_capacity(1),
-            since: Instant::now(),
+            since,
+            observed: Observed::begin(gate, since),
         })
+    }
+
+    /// Says what the call is of.
+    pub(crate) fn of(mut self, subject: Subject<'g>) -> Self {
+        self.observed.subject = subject;
+        self
+    }
+
+    /// The trace the call belongs to.
+    pub(crate) fn trace(&self) -> Option<Trace> {
+        self.trace.clone()
     }
 
     pub(crate) fn call(&self) -> &CallId {
@@ -89,7 +104,7 @@ impl<'g> Trail<'g> {
     }
 
     /// Writes down that the call was refused, and says so; if it cannot be written, that is the answer.
-    pub(crate) async fn refused(self, error: CallError) -> CallError {
+    pub(crate) async fn refused(mut self, error: CallError) -> CallError {
         let mut last = self.event(Kind::CallRefused, decision_of(&error));
         match &error {
             CallError::Refused(Refusal::PendingApproval { id, .. }) => {
@@ -102,18 +117,28 @@ impl<'g> Trail<'g> {
                 tracing::error!(call.id = %self.call, cause = fault.cause(), "a call could not be decided");
             }
         }
-        match self.gate.audit().append(&self.with_checks(last), &self.redactor).await {
+        let answer = match self.gate.audit().append(&self.with_checks(last), &self.redactor).await {
             Ok(_) => error,
             Err(fault) => fault.into(),
-        }
+        };
+        self.observed.answered(&answer);
+        answer
     }
 
     /// Writes down that the call starts. No row, no call.
-    pub(crate) async fn started(self, arguments: Digest) -> Result<Started<'g>, Fault> {
+    pub(crate) async fn started(mut self, arguments: Digest) -> Result<Started<'g>, Fault> {
         let mut last = self.event(Kind::CallStarted, Decision::Allowed);
         last.arguments = Some(arguments);
-        let seq = self.gate.audit().append(&self.with_checks(last), &self.redactor).await?;
+        let written = self.gate.audit().append(&self.with_checks(last), &self.redactor).await;
+        let seq = written.inspect_err(|_| self.observed.failed())?;
+        self.observed.runs();
         Ok(Started { trail: self, seq, ended: false })
+    }
+}
+
+impl Drop for Trail<'_> {
+    fn drop(&mut self) {
+        self.observed.over(&self.call, &self.principal, self.trace.as_ref(), &self.redactor);
     }
 }
 
@@ -131,7 +156,7 @@ impl Started<'_> {
 
     /// Writes down how it ended, and only then hands the result out.
     pub(crate) async fn finished_with(
-        self,
+        mut self,
         result: Redacted,
         asked: &[(inquiry::Kind, Heard)],
     ) -> Result<Redacted, CallError> {
@@ -140,16 +165,18 @@ impl Started<'_> {
             Outcome::Error => Decision::Error,
             Outcome::InputRequired => Decision::InputRequired,
         };
+        self.trail.observed.finished(decision);
         self.end(decision, Some(&result), None, asked).await?;
         Ok(result)
     }
 
     /// Writes down that it did not finish, and says so.
-    pub(crate) async fn failed(self, error: CallError, asked: &[(inquiry::Kind, Heard)]) -> CallError {
+    pub(crate) async fn failed(mut self, error: CallError, asked: &[(inquiry::Kind, Heard)]) -> CallError {
         let code = match &error {
             CallError::Refused(refusal) => refusal.code(),
             CallError::Fault(_) => "fault",
         };
+        self.trail.observed.answered(&error);
         match self.end(decision_of(&error), None, Some(code), asked).await {
             Ok(()) => error,
             Err(fault) => fault.into(),
@@ -204,6 +231,7 @@ impl Started<'_> {
             Ok(_) => Ok(()),
             Err(fault) => {
                 audit.owe(event, &self.trail.redactor);
+                self.trail.observed.failed();
                 let outside = "the call ran, but its end could not be recorded, so its result is withheld";
                 Err(Fault::new(outside, fault.cause()))
             }

@@ -39,6 +39,7 @@ impl Tool for Behaves {
                     r#"{"content":[{"type":"text","text":"s\u0033cret-one"}],"s\u0033cret-one":1,"vendor":{"x":1.50}}"#.to_owned(),
                 ).unwrap()),
                 "who" => ToolCallResult::text(permit.principal().as_str()).into(),
+                "parent" => ToolCallResult::text(context.traceparent().unwrap_or_default()).into(),
                 "progress" => {
                     context.progress(Progress { progress: 1.0, total: Some(2.0), message: Some("at s3cret-one".to_owned()) });
                     ToolCallResult::text("done").into()
@@ -51,7 +52,7 @@ impl Tool for Behaves {
 
 pub(crate) fn registry() -> ToolRegistry {
     let mut registry = ToolRegistry::default();
-    for name in ["echo", "panics", "slow", "waits", "forever", "fails", "raw", "who", "progress"] {
+    for name in ["echo", "panics", "slow", "waits", "forever", "fails", "raw", "who", "progress", "parent"] {
         registry.register(Arc::new(Behaves(name))).unwrap();
     }
     registry.register(Arc::new(crate::inquiries::Curious)).unwrap();

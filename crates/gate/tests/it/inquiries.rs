@@ -33,7 +33,8 @@ impl Tool for Curious {
                 Err(unanswered) => return unanswered.remembering(json!("kept")).into(),
             };
             let kept = context.remembered().cloned().unwrap_or_default();
-            ToolCallResult::text(format!("{} {} {kept}", name["content"], colour["content"])).into()
+            let said = |answer: &Value| answer.get("content").cloned().unwrap_or_default();
+            ToolCallResult::text(format!("{} {} {kept}", said(&name), said(&colour))).into()
         })
     }
 }

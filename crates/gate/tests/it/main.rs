@@ -7,6 +7,7 @@ mod calls;
 mod capabilities;
 mod inquiries;
 mod limits;
+mod observing;
 
 use std::path::PathBuf;
 use std::sync::Arc;

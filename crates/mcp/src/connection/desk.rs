@@ -18,7 +18,7 @@ use super::mailbox::Mailbox;
 use super::output::Output;
 use crate::message::{self, Id, Incoming, Malformed};
 use crate::outlet::Outlet;
-use crate::reply::{Answer, RpcError, encode_error};
+use crate::reply::{Answer, RATE_LIMITED, RpcError, encode_error};
 use crate::server::subscriptions::{Change, Listen, Watch};
 use crate::server::{Received, Running, Session};
 
@@ -75,9 +75,13 @@ impl Desk {
 
     /// Whether nothing more should be read for now.
     pub(super) fn must_wait(&self) -> bool {
-        self.output.len() > self.options.unsent_bytes
-            || self.parked.len() >= self.options.in_flight
-            || self.parked_bytes > self.options.request_bytes
+        // Answers to our questions must come through, or neither side would ever go on.
+        self.output.len() > self.options.unsent_bytes || (self.is_full() && !self.session.waits_for_answers())
+    }
+
+    /// Whether no more requests may wait.
+    fn is_full(&self) -> bool {
+        self.parked.len() >= self.options.in_flight || self.parked_bytes > self.options.request_bytes
     }
 
     /// How long a client may be waited for.
@@ -95,6 +99,12 @@ impl Desk {
         if self.calls.len() >= self.options.in_flight
             && let Ok(Incoming::Request(request)) = message::read(line)
         {
+            if self.is_full() {
+                let error =
+                    RpcError::new(RATE_LIMITED, "too many requests wait: answer what was asked first");
+                self.output.line(|out| encode_error(Some(&request.id), &error, out));
+                return;
+            }
             self.parked_bytes += line.len();
             self.parked.push_back((request.id, line.to_vec()));
             return;
@@ -154,12 +164,11 @@ impl Desk {
 
     /// Takes over what calls have said so far.
     pub(super) fn deliver(&mut self) {
-        let room = self.output.len() <= self.options.unsent_bytes;
-        self.mailbox.empty(|bytes| {
-            if room {
-                self.output.raw(bytes);
-            }
-        });
+        if self.output.len() <= self.options.unsent_bytes {
+            self.mailbox.empty(|bytes| self.output.raw(bytes));
+        } else {
+            self.mailbox.lose();
+        }
     }
 
     /// Ends every subscription in good order.

@@ -28,7 +28,9 @@ impl Session {
         announce("tools", json!({ "listChanged": true }));
         announce("logging", json!({}));
         if offers.resources {
-            announce("resources", json!({ "listChanged": true, "subscribe": offers.updates }));
+            let lists = json!({ "listChanged": true });
+            let updates = json!({ "listChanged": true, "subscribe": true });
+            announce("resources", if offers.updates { updates } else { lists });
         }
         if offers.prompts {
             announce("prompts", json!({ "listChanged": true }));

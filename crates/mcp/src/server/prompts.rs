@@ -22,7 +22,7 @@ impl Session {
     ) -> Result<Received, RpcError> {
         let name = required("name", asked.params.name)?.into_owned();
         let arguments = asked.params.arguments()?;
-        self.start(asked, outlet, Kind::Plain, |gate, admitted, context| async move {
+        self.start(asked, outlet, Kind::Prompt, |gate, admitted, context| async move {
             gate.get_prompt(admitted, &name, arguments, context).await
         })
     }

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use covenant_gate::inquiry::{Asking, Client, Inquiry, Kinds};
+use covenant_gate::random;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use super::Session;
 use crate::message::Response;
@@ -22,7 +24,7 @@ pub(super) struct Questions(Mutex<Table>);
 
 #[derive(Default)]
 struct Table {
-    last: u64,
+    last: Option<u64>,
     open: HashMap<u64, oneshot::Sender<Result<Value, String>>>,
 }
 
@@ -37,7 +39,10 @@ impl Questions {
         let id = response.id.as_ref().and_then(|id| id.as_json().parse().ok());
         let Some(waiting) = id.and_then(|id: u64| self.0.lock().open.remove(&id)) else { return };
         let answer = match response.answer {
-            Ok(result) => serde_json::from_str(result.get()).map_err(|error| error.to_string()),
+            Ok(result) if result.get().starts_with('{') => {
+                serde_json::from_str(result.get()).map_err(|error| error.to_string())
+            }
+            Ok(_) => Err("the client's answer is not an object".to_owned()),
             Err(error) => {
                 let refused = serde_json::from_str::<Refused>(error.get()).ok();
                 let why = refused.and_then(|refused| refused.message).unwrap_or_default();
@@ -48,16 +53,36 @@ impl Questions {
         let _ = waiting.send(answer);
     }
 
-    fn begin(&self) -> Option<(u64, oneshot::Receiver<Result<Value, String>>)> {
+    /// Whether the client has something to answer.
+    pub(super) fn any(&self) -> bool {
+        !self.0.lock().open.is_empty()
+    }
+
+    fn begin(&self) -> Result<(u64, oneshot::Receiver<Result<Value, String>>), String> {
         let mut table = self.0.lock();
         if table.open.len() >= OPEN {
-            return None;
+            return Err(format!("the client has {OPEN} questions before it already"));
         }
-        table.last += 1;
-        let (id, (answer, waiting)) = (table.last, oneshot::channel());
+        let id = match table.last {
+            Some(last) => last + 1,
+            None => first()?,
+        };
+        let (answer, waiting) = oneshot::channel();
+        table.last = Some(id);
         table.open.insert(id, answer);
-        Some((id, waiting))
+        Ok((id, waiting))
     }
+
+    /// Nobody waits for that answer any more; says whether somebody did.
+    fn end(&self, id: u64) -> bool {
+        self.0.lock().open.remove(&id).is_some()
+    }
+}
+
+/// Where the ids of a session begin: elsewhere each time, so that an answer to a session before it answers nothing.
+fn first() -> Result<u64, String> {
+    let bytes: [u8; 4] = random::bytes().map_err(|fault| fault.to_string())?;
+    Ok(u64::from(u32::from_le_bytes(bytes)) << 16)
 }
 
 /// The client at the other end of one request's way back.
@@ -65,14 +90,21 @@ pub(super) struct Reached {
     pub(super) session: Arc<Session>,
     pub(super) outlet: Arc<dyn Outlet>,
     pub(super) kinds: Kinds,
+    /// Fires when the call that asks is over.
+    pub(super) over: CancellationToken,
 }
 
-/// A question; dropped, nobody waits for its answer any more.
-struct Open<'a>(&'a Questions, u64);
+/// A question that was sent; dropped without an answer, the client is told not to bother its person any more.
+struct Open<'a>(&'a Reached, u64);
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        self.0.0.lock().open.remove(&self.1);
+        let Self(reached, id) = self;
+        if reached.session.questions.end(*id) {
+            let params = json!({ "requestId": id, "reason": "the call that asked is over" });
+            let message = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+            reached.outlet.notify(message.to_string().as_bytes());
+        }
     }
 }
 
@@ -84,16 +116,18 @@ impl Client for Reached {
     fn ask<'a>(&'a self, inquiry: &'a Inquiry) -> Asking<'a> {
         Box::pin(async move {
             let questions = &self.session.questions;
-            let Some((id, waiting)) = questions.begin() else {
-                return Err(format!("the client has {OPEN} questions before it already"));
-            };
-            let _open = Open(questions, id);
+            let (id, waiting) = questions.begin()?;
             let (method, params) = (inquiry.kind().method(), inquiry.params());
             let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
             if !self.outlet.request(message.to_string().as_bytes()) {
+                questions.end(id);
                 return Err("the client cannot be asked: it does not keep up".to_owned());
             }
-            waiting.await.unwrap_or_else(|_| Err("the client is gone".to_owned()))
+            let _open = Open(self, id);
+            tokio::select! {
+                answer = waiting => answer.unwrap_or_else(|_| Err("the client is gone".to_owned())),
+                () = self.over.cancelled() => Err("the call is over".to_owned()),
+            }
         })
     }
 }

@@ -42,7 +42,8 @@ impl Session {
         outlet: &Arc<dyn Outlet>,
     ) -> Result<Received, RpcError> {
         let uri = required("uri", asked.params.uri)?.into_owned();
-        self.start(asked, outlet, Kind::Resource, |gate, admitted, context| async move {
+        let kind = Kind::Resource(self.gate.redactor().shown(&uri, LONGEST_URI));
+        self.start(asked, outlet, kind, |gate, admitted, context| async move {
             gate.read_resource(admitted, &uri, context).await
         })
     }
@@ -51,9 +52,11 @@ impl Session {
     pub(super) fn follow(&self, asked: Asked<'_>) -> Result<Received, RpcError> {
         let uri = required("uri", asked.params.uri)?.into_owned();
         let followed = self.gate.may_follow(&asked.admitted, &uri);
-        followed.map_err(|refusal| Kind::Resource.error(refusal.into(), asked.era))?;
+        let kind = || Kind::Resource(self.gate.redactor().shown(&uri, LONGEST_URI));
+        followed.map_err(|refusal| kind().error(refusal.into(), asked.era))?;
         let mut state = self.state.lock();
-        if state.follows.len() >= FOLLOWED || uri.len() > LONGEST_URI {
+        let full = state.follows.len() >= FOLLOWED && !state.follows.contains(&uri);
+        if full || uri.len() > LONGEST_URI {
             let reason =
                 format!("a client may follow {FOLLOWED} resources of {LONGEST_URI} bytes: end one first");
             return Err(RpcError::invalid_params(reason));

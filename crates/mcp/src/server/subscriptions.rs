@@ -1,11 +1,12 @@
 //! Who hears that a list or a resource changed, and of which change: only what this caller can see counts.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use covenant_gate::{Admitted, Credential, Gate};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -16,16 +17,13 @@ use crate::message::Id;
 use crate::reply::RpcError;
 
 /// Which lists someone wants to hear about, or which have changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lists {
     /// The tools.
-    #[serde(default, rename = "toolsListChanged")]
     pub tools: bool,
     /// The prompts.
-    #[serde(default, rename = "promptsListChanged")]
     pub prompts: bool,
     /// The resources and their templates.
-    #[serde(default, rename = "resourcesListChanged")]
     pub resources: bool,
 }
 
@@ -46,30 +44,44 @@ impl Lists {
 }
 
 /// What has changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub enum Change {
     /// Those lists.
     Lists(Lists),
     /// That resource.
     Resource(Arc<str>),
-    /// Resources, and nobody knows which: more than were kept for a listener this slow.
-    Resources,
+    /// Resources, and nobody knows which: more than were kept for a listener this slow. All that one may follow count.
+    Resources(Follower),
+}
+
+/// Who follows, to ask whether it still may.
+#[derive(Clone)]
+pub struct Follower {
+    gate: Arc<Gate>,
+    admitted: Admitted,
+}
+
+impl Follower {
+    fn may(&self, uri: &str) -> bool {
+        self.gate.may_follow(&self.admitted, uri).is_ok()
+    }
 }
 
 /// What a modern client asks to hear of.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Wanted {
-    #[serde(flatten)]
-    lists: Lists,
-    #[serde(default, rename = "resourceSubscriptions")]
-    resources: Vec<String>,
+    tools_list_changed: bool,
+    prompts_list_changed: bool,
+    resources_list_changed: bool,
+    resource_subscriptions: BTreeSet<String>,
 }
 
 /// A modern subscription: what it asked for and was given, under the id of its request.
 pub struct Listen {
     id: Id,
     lists: Lists,
-    resources: Vec<String>,
+    resources: BTreeSet<String>,
     admitted: Admitted,
     flight: Flight,
 }
@@ -90,7 +102,7 @@ impl Listen {
         let mut given: Vec<_> =
             self.lists.named().map(|name| format!(r#""{name}ListChanged":true"#)).collect();
         if !self.resources.is_empty() {
-            given.push(format!(r#""resourceSubscriptions":{}"#, Value::from(self.resources.clone())));
+            given.push(format!(r#""resourceSubscriptions":{}"#, json!(self.resources)));
         }
         let notifications = format!(r#","notifications":{{{}}}"#, given.join(","));
         self.message("subscriptions/acknowledged", &notifications)
@@ -98,16 +110,16 @@ impl Listen {
 
     /// A message for each thing that changed and that this subscription is about, without line ends.
     pub fn changed(&self, change: &Change) -> Vec<Vec<u8>> {
-        let updated = |uri: &String| self.message("resources/updated", &format!(r#","uri":{}"#, json(uri)));
+        let updated = |uri: &str| self.message("resources/updated", &format!(r#","uri":{}"#, json!(uri)));
         match change {
             Change::Lists(lists) => {
                 let named = lists.both(self.lists).named();
                 named.map(|name| self.message(&format!("{name}/list_changed"), "")).collect()
             }
-            Change::Resource(uri) => {
-                self.resources.iter().filter(|followed| ***followed == **uri).map(updated).collect()
+            Change::Resource(uri) => self.resources.get(&**uri).map(|uri| updated(uri)).into_iter().collect(),
+            Change::Resources(follower) => {
+                self.resources.iter().filter(|uri| follower.may(uri)).map(|uri| updated(uri)).collect()
             }
-            Change::Resources => self.resources.iter().map(updated).collect(),
         }
     }
 
@@ -134,15 +146,10 @@ impl Listen {
     }
 }
 
-fn json(text: &str) -> Value {
-    Value::from(text)
-}
-
 /// One client that listens, over however many subscriptions: who it is, and what it saw last.
 pub struct Watch {
-    gate: Arc<Gate>,
+    follower: Follower,
     credential: Credential,
-    admitted: Admitted,
     visible: Visible,
     changes: watch::Receiver<u64>,
     updates: broadcast::Receiver<Arc<str>>,
@@ -154,25 +161,26 @@ impl Watch {
         // Subscribed first: what changes while we look is seen again, and not missed.
         let (changes, updates) = (gate.changed(), gate.updates());
         let visible = Visible::of(&gate, &admitted);
-        Self { gate, credential, admitted, visible, changes, updates }
+        Self { follower: Follower { gate, admitted }, credential, visible, changes, updates }
     }
 
     /// The next thing that changed for this client; `None` when it is no longer one. Can be dropped and asked again.
     pub async fn next(&mut self) -> Option<Change> {
+        let Follower { gate, admitted } = &self.follower;
         loop {
             let change = tokio::select! {
                 changed = self.changes.changed() => {
                     changed.ok()?;
-                    let lists = self.visible.renew(Visible::of(&self.gate, &self.admitted));
+                    let lists = self.visible.renew(Visible::of(gate, admitted));
                     (lists != Lists::default()).then_some(Change::Lists(lists))
                 }
                 updated = self.updates.recv() => match updated {
-                    Ok(uri) => self.gate.may_follow(&self.admitted, &uri).is_ok().then_some(Change::Resource(uri)),
-                    Err(broadcast::error::RecvError::Lagged(_)) => Some(Change::Resources),
+                    Ok(uri) => self.follower.may(&uri).then_some(Change::Resource(uri)),
+                    Err(broadcast::error::RecvError::Lagged(_)) => Some(Change::Resources(self.follower.clone())),
                     Err(broadcast::error::RecvError::Closed) => return None,
                 },
             };
-            self.gate.authenticate(&self.credential).ok()?;
+            gate.authenticate(&self.credential).ok()?;
             if change.is_some() {
                 return change;
             }
@@ -223,7 +231,7 @@ impl Session {
     /// The messages of a legacy client for what changed, without line ends.
     pub fn changed(&self, change: &Change) -> Vec<Vec<u8>> {
         let updated = |uri: &str| {
-            let uri = json(uri);
+            let uri = json!(uri);
             format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"uri":{uri}}}}}"#
             )
@@ -239,7 +247,10 @@ impl Session {
                 let followed = self.state.lock().follows.contains(&**uri);
                 followed.then(|| updated(uri)).into_iter().collect()
             }
-            Change::Resources => self.state.lock().follows.iter().map(|uri| updated(uri)).collect(),
+            Change::Resources(follower) => {
+                let follows = self.state.lock().follows.clone();
+                follows.iter().filter(|uri| follower.may(uri)).map(|uri| updated(uri)).collect()
+            }
         }
     }
 
@@ -255,10 +266,16 @@ impl Session {
         let given = Lists { tools: true, prompts: offers.prompts, resources: offers.resources };
         let may =
             |uri: &String| uri.len() <= LONGEST_URI && self.gate.may_follow(&asked.admitted, uri).is_ok();
-        let resources = wanted.resources.into_iter().filter(may).take(FOLLOWED).collect();
+        // Counted before they are looked at: a client cannot have a million of them judged.
+        let resources = wanted.resource_subscriptions.into_iter().take(FOLLOWED).filter(may).collect();
         self.state.lock().listener = Some(asked.admitted.clone());
         let flight = self.flights.begin(self, &asked.id);
-        let lists = wanted.lists.both(given);
+        let lists = Lists {
+            tools: wanted.tools_list_changed,
+            prompts: wanted.prompts_list_changed,
+            resources: wanted.resources_list_changed,
+        };
+        let lists = lists.both(given);
         Ok(Received::Listening(Listen { id: asked.id, lists, resources, admitted: asked.admitted, flight }))
     }
 }

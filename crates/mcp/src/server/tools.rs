@@ -33,7 +33,7 @@ impl Session {
             }
         }
         let (id, started) = (asked.id.clone(), trace::started());
-        self.start(asked, outlet, Kind::Plain, |gate, admitted, context| async move {
+        self.start(asked, outlet, Kind::Tool, |gate, admitted, context| async move {
             let result = gate.call(admitted, request, context).await;
             trace::completed(&id, started, result.as_ref().is_ok_and(|result| !result.is_error()));
             result

@@ -92,6 +92,7 @@ fn some_line() -> impl Strategy<Value = String> {
         Just("tools/call"),
         Just("initialize"),
         Just("subscriptions/listen"),
+        Just("resources/subscribe"),
         Just("logging/setLevel"),
         Just("notifications/cancelled"),
         Just("notifications/initialized"),
@@ -112,7 +113,10 @@ fn some_line() -> impl Strategy<Value = String> {
         }
         message.to_string()
     });
-    prop_oneof![4 => request, 1 => "[ -~]{0,60}", 1 => "[\\{\\}\\[\\]\",:a-z0-9]{0,40}"]
+    let response = (any::<Option<u8>>(), any::<bool>()).prop_map(|(id, good)| {
+        json!({"jsonrpc": "2.0", "id": id, if good { "result" } else { "error" }: {}}).to_string()
+    });
+    prop_oneof![4 => request, 1 => response, 1 => "[ -~]{0,60}", 1 => "[\\{\\}\\[\\]\",:a-z0-9]{0,40}"]
 }
 
 proptest! {

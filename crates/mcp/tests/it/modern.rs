@@ -30,8 +30,9 @@ async fn lists_and_calls_need_no_handshake_and_say_what_they_are() {
 #[tokio::test]
 async fn what_the_modern_era_dropped_is_not_there() {
     let mut client = World::new().await.connect();
-    for method in ["ping", "logging/setLevel", "resources/subscribe"] {
-        assert_eq!(code(&client.modern(method, json!({"level": "info"})).await), -32601, "{method}");
+    let params = json!({"level": "info", "protocolVersion": "2025-11-25", "capabilities": {}, "uri": "x:y"});
+    for method in ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"] {
+        assert_eq!(code(&client.modern(method, params.clone()).await), -32601, "{method}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tools that take their time, for tests of what happens meanwhile.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use covenant_gate::arguments::Arguments;
 use covenant_gate::context::{Level, LogMessage, Progress};
@@ -10,6 +11,8 @@ use covenant_model::tool::{ToolCallResult, ToolSpec};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+
+use crate::curious::Curious;
 
 type Play =
     for<'a> fn(&'a Arguments, &'a Context) -> std::pin::Pin<Box<dyn Future<Output = String> + Send + 'a>>;
@@ -38,6 +41,8 @@ pub(crate) fn all() -> Vec<Arc<dyn Tool>> {
             })
         })),
         Arc::new(Played("big", |arguments, _| Box::pin(std::future::ready(big(arguments))))),
+        Arc::new(Curious { name: "curious", limit: Duration::from_mins(10) }),
+        Arc::new(Curious { name: "hasty", limit: Duration::from_millis(50) }),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! A gate on a real store and log in a temporary home, and clients that talk to it in lines.
+//! A gate on a real store and log in a temporary home, and clients that are connected to it.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use covenant_gate::clock::SystemClock;
 use covenant_gate::config::Config;
 use covenant_gate::provider::{Completions, Prompts, Resources};
 use covenant_gate::{Credential, Gate, Operator, Parts, Peer, ToolRegistry};
-use covenant_mcp::{Ended, Options, serve};
+use covenant_mcp::{Options, serve};
 use covenant_model::api::{NewClient, NewGrant};
 use covenant_model::constraint::Constraints;
 use covenant_model::grant::Approval;
@@ -15,26 +15,15 @@ use covenant_model::redact::Redactor;
 use covenant_model::token::TokenHash;
 use covenant_store::Store;
 use ed25519_dalek::SigningKey;
-use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::{
-    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split,
-};
-use tokio::task::JoinHandle;
+use tokio::io::duplex;
 
 use crate::tools;
 
+pub(crate) use crate::client::{Client, code, modern_meta};
+
 /// The uid of the operator in these tests.
 pub(crate) const OPERATOR: u32 = 4242;
-
-/// What a modern request says of itself.
-pub(crate) fn modern_meta() -> Value {
-    json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    })
-}
 
 /// What a world begins with.
 pub(crate) struct Beginning {
@@ -129,8 +118,7 @@ impl World {
     pub(crate) fn connect_as(&self, credential: Credential, options: Options) -> Client {
         let (ours, theirs) = duplex(64 * 1024);
         let serving = tokio::spawn(serve(theirs, self.gate.clone(), credential, options));
-        let (reader, writer) = split(ours);
-        Client { reader: BufReader::new(reader), writer, serving, last: 0 }
+        Client::new(ours, serving)
     }
 }
 
@@ -152,96 +140,4 @@ fn audit(home: &std::path::Path, key: &SigningKey) -> covenant_gate::audit::Audi
         clock: Arc::new(SystemClock),
     };
     covenant_gate::audit::AuditLog::open(options).unwrap().0
-}
-
-/// A client at the other end of a served stream.
-pub(crate) struct Client {
-    reader: BufReader<ReadHalf<DuplexStream>>,
-    writer: WriteHalf<DuplexStream>,
-    serving: JoinHandle<Ended>,
-    last: u64,
-}
-
-impl Client {
-    pub(crate) async fn send(&mut self, line: impl AsRef<[u8]>) {
-        self.writer.write_all(line.as_ref()).await.unwrap();
-        self.writer.write_all(b"\n").await.unwrap();
-    }
-
-    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
-        self.writer.write_all(bytes).await.unwrap();
-    }
-
-    pub(crate) async fn notify(&mut self, method: &str, params: Value) {
-        self.send(json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()).await;
-    }
-
-    /// Sends a request under the next id, which it returns.
-    pub(crate) async fn ask(&mut self, method: &str, params: Value) -> u64 {
-        self.last += 1;
-        let request = json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params});
-        self.send(request.to_string()).await;
-        self.last
-    }
-
-    /// The next message, or nothing when the server has closed.
-    pub(crate) async fn next(&mut self) -> Option<Value> {
-        let mut line = String::new();
-        self.reader.read_line(&mut line).await.unwrap();
-        (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap())
-    }
-
-    pub(crate) async fn hear(&mut self) -> Value {
-        self.next().await.expect("the server closed")
-    }
-
-    /// Sends a request and gives its answer, which must be the next message.
-    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Value {
-        let id = self.ask(method, params).await;
-        let answer = self.hear().await;
-        assert_eq!(answer["id"], id, "{answer}");
-        answer
-    }
-
-    /// The same in the modern era.
-    pub(crate) async fn modern(&mut self, method: &str, mut params: Value) -> Value {
-        params["_meta"] = modern_meta();
-        self.request(method, params).await
-    }
-
-    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        self.request("tools/call", json!({"name": tool, "arguments": arguments})).await
-    }
-
-    /// The legacy handshake.
-    pub(crate) async fn initialize(&mut self) -> Value {
-        let params = json!({
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        });
-        let answer = self.request("initialize", params).await;
-        self.notify("notifications/initialized", json!({})).await;
-        answer
-    }
-
-    /// Closes our side, and waits for the server's end; everything it still said comes back too.
-    pub(crate) async fn close(mut self) -> (Ended, Vec<Value>) {
-        self.writer.shutdown().await.unwrap();
-        let mut rest = Vec::new();
-        while let Some(message) = self.next().await {
-            rest.push(message);
-        }
-        (self.serving.await.unwrap(), rest)
-    }
-
-    /// Waits for the server's end without reading anything.
-    pub(crate) async fn ended(self) -> Ended {
-        self.serving.await.unwrap()
-    }
-}
-
-/// The code of an error.
-pub(crate) fn code(answer: &Value) -> i64 {
-    answer["error"]["code"].as_i64().unwrap_or_default()
 }

@@ -105,7 +105,7 @@ fn token(setting: &Setting) -> Option<Finding> {
     let Ok(Some(client)) = setting.running() else {
         return Some(Finding::warn(NAME, "COVENANT_TOKEN is set; without a daemon it cannot be tried", ""));
     };
-    Some(match client.get::<Value>("/api/v1/tools") {
+    Some(match client.get::<Value>("/api/v1/tools?limit=1") {
         Ok(_) => Finding::warn(
             NAME,
             "COVENANT_TOKEN is set: commands of this shell act as that client, not as you",

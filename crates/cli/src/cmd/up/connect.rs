@@ -28,12 +28,11 @@ pub(crate) fn show(status: &Status, setting: &Setting) -> Result<(), Failure> {
     if setting.json() {
         return print::json(status);
     }
-    let addresses: Vec<String> = status.listen.iter().map(|address| format!("http://{address}")).collect();
     print::line(&format!("Covenant {} is up (pid {}).\n", status.version, status.pid))?;
     print::facts(&[
         ("home", status.home.clone()),
         ("socket", status.socket.clone()),
-        ("http", addresses.join(" ")),
+        ("http", status.urls().join(" ")),
         ("database", status.database.clone()),
         ("log", setting.home.log().display().to_string()),
     ])?;

@@ -7,19 +7,24 @@ use axum::response::Response;
 use covenant_gate::operator::GrantError;
 use covenant_model::api::{ExplainBody, NewGrant, Removed};
 use covenant_model::id::GrantId;
-use http::StatusCode;
+use http::{StatusCode, Uri};
 
 use super::super::auth::Admin;
-use super::super::document::{Document, Segment};
+use super::super::document::{Asked, Document, Segment};
 use super::super::reply::{self, Failure};
+use super::list::Part;
 use crate::daemon::Daemon;
 
-/// Every grant in force.
+/// The grants in force, oldest first.
 pub(crate) async fn list(
     State(daemon): State<Arc<Daemon>>,
     Admin(operator): Admin,
+    uri: Uri,
+    Asked(part): Asked<Part>,
 ) -> Result<Response, Failure> {
-    reply::json(&daemon.gate.redactor(), &daemon.gate.grants(&operator))
+    let grants = daemon.gate.grants(&operator);
+    let cut = part.of(grants, |grant| format!("{}~{}", grant.granted_at, grant.id))?;
+    cut.answer(&daemon.gate.redactor(), &uri, &cut.items)
 }
 
 /// Gives a grant.

@@ -6,19 +6,24 @@ use axum::extract::State;
 use axum::response::Response;
 use covenant_gate::operator::AddClientError;
 use covenant_model::api::NewClient;
-use http::StatusCode;
+use http::{StatusCode, Uri};
 
 use super::super::auth::Admin;
-use super::super::document::{Document, Segment};
+use super::super::document::{Asked, Document, Segment};
 use super::super::reply::{self, Failure};
+use super::list::Part;
 use crate::daemon::Daemon;
 
-/// Every client, revoked ones included.
+/// The clients, oldest first, revoked ones included.
 pub(crate) async fn list(
     State(daemon): State<Arc<Daemon>>,
     Admin(operator): Admin,
+    uri: Uri,
+    Asked(part): Asked<Part>,
 ) -> Result<Response, Failure> {
-    reply::json(&daemon.gate.redactor(), &daemon.gate.clients(&operator).await?)
+    let clients = daemon.gate.clients(&operator).await?;
+    let cut = part.of(clients, |client| format!("{}~{}", client.created_at, client.name))?;
+    cut.answer(&daemon.gate.redactor(), &uri, &cut.items)
 }
 
 /// Adds a client; its token is shown this once.

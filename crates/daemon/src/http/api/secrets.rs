@@ -8,16 +8,24 @@ use covenant_gate::{Fault, Operator};
 use covenant_model::api::{Removed, SecretBody};
 use covenant_model::audit::Kind;
 use covenant_model::secret::Secret;
+use http::Uri;
 
 use super::super::auth::Admin;
-use super::super::document::{Document, Segment};
+use super::super::document::{Asked, Document, Segment};
 use super::super::reply::{self, Failure};
+use super::list::Part;
 use crate::daemon::Daemon;
 use crate::secrets::{self, EditError, Secrets, Snapshot};
 
 /// The names, and where each value comes from.
-pub(crate) async fn list(State(daemon): State<Arc<Daemon>>, _admin: Admin) -> Result<Response, Failure> {
-    reply::json(&daemon.gate.redactor(), &daemon.secrets().entries())
+pub(crate) async fn list(
+    State(daemon): State<Arc<Daemon>>,
+    _admin: Admin,
+    uri: Uri,
+    Asked(part): Asked<Part>,
+) -> Result<Response, Failure> {
+    let cut = part.of(daemon.secrets().entries(), |entry| entry.name.clone())?;
+    cut.answer(&daemon.gate.redactor(), &uri, &cut.items)
 }
 
 /// Keeps a value under a name.

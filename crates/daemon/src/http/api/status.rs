@@ -6,11 +6,14 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use covenant_model::api::Ready;
 use covenant_model::audit::Kind;
-use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use http::request::Parts;
+use http::{HeaderValue, StatusCode};
 
-use super::super::auth::{Admin, Who};
+use super::super::auth::{self, Admin, Onlooker, Who};
 use super::super::reply::{self, Failure};
 use crate::daemon::Daemon;
+use crate::metrics;
 use crate::reload::{By, ReloadError};
 
 /// Whether the process answers.
@@ -18,9 +21,12 @@ pub(crate) async fn healthz() -> &'static str {
     "ok"
 }
 
-/// Whether calls are served.
-pub(crate) async fn readyz(State(daemon): State<Arc<Daemon>>) -> Result<Response, Failure> {
-    let ready = ready(&daemon).await;
+/// Whether calls are served. Why not is for those who may know.
+pub(crate) async fn readyz(State(daemon): State<Arc<Daemon>>, parts: Parts) -> Result<Response, Failure> {
+    let mut ready = ready(&daemon).await;
+    if !ready.ready && !auth::is_trusted(&daemon, &parts) {
+        ready.reasons.clear();
+    }
     let mut response = reply::json(&daemon.gate.redactor(), &ready)?;
     if !ready.ready {
         *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
@@ -37,6 +43,13 @@ async fn ready(daemon: &Daemon) -> Ready {
         reasons.push("daemon: it is stopping".to_owned());
     }
     Ready { ready: reasons.is_empty(), reasons }
+}
+
+/// What is counted and measured.
+pub(crate) async fn metrics(State(daemon): State<Arc<Daemon>>, _onlooker: Onlooker) -> Response {
+    let mut response = metrics::page(&daemon).into_response();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics::CONTENT_TYPE));
+    response
 }
 
 /// What it runs with.

@@ -1,39 +1,85 @@
 //! Tools: the catalogue as the caller may see it, and calls, which take the same path as those of MCP.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use covenant_gate::context::Trace;
+use covenant_gate::operator::Peer;
 use covenant_gate::{CallRequest, Caller, Context, Refusal};
 use covenant_model::api::CallBody;
-use http::HeaderMap;
+use http::{HeaderMap, Uri};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::super::auth::Who;
-use super::super::document::{Document, Segment};
+use super::super::document::{Asked, Document, Segment};
 use super::super::reply::{self, Failure};
 use super::super::serve::HungUp;
+use super::list::{self, Part};
 use crate::daemon::Daemon;
-use covenant_gate::operator::Peer;
+
+/// The most characters of a search.
+const LONGEST: usize = 256;
+
+/// Which tools are wanted.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wanted {
+    #[serde(default)]
+    q: String,
+    #[serde(default = "list::most")]
+    limit: usize,
+    after: Option<String>,
+}
 
 #[derive(Serialize)]
-struct List {
-    tools: Vec<Arc<RawValue>>,
+#[serde(rename_all = "camelCase")]
+struct List<'a> {
+    tools: Vec<&'a Arc<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<&'a str>,
 }
 
 #[derive(Deserialize)]
-struct Named<'a> {
+struct Told<'a> {
     #[serde(borrow)]
-    name: std::borrow::Cow<'a, str>,
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    description: Option<Cow<'a, str>>,
 }
 
 /// A `tools/list` result: everything for the operator, what they may call for anyone else.
-pub(crate) async fn list(State(daemon): State<Arc<Daemon>>, Who(caller): Who) -> Result<Response, Failure> {
-    let tools = visible(&daemon, &caller)?;
-    reply::json(&daemon.gate.redactor(), &List { tools })
+pub(crate) async fn list(
+    State(daemon): State<Arc<Daemon>>,
+    Who(caller): Who,
+    uri: Uri,
+    Asked(Wanted { q, limit, after }): Asked<Wanted>,
+) -> Result<Response, Failure> {
+    if q.chars().count() > LONGEST {
+        return Err(Failure::invalid(format!("`q` is at most {LONGEST} characters")));
+    }
+    let words: Vec<String> = q.split_whitespace().map(str::to_lowercase).collect();
+    let found: Vec<(String, Arc<RawValue>)> = visible(&daemon, &caller)?
+        .into_iter()
+        .filter_map(|spec| Some((place(&words, spec.get())?, spec)))
+        .collect();
+    let cut = Part { limit, after }.of(found, |(place, _)| place.clone())?;
+    let tools = cut.items.iter().map(|(_, spec)| spec).collect();
+    cut.answer(&daemon.gate.redactor(), &uri, &List { tools, next_cursor: cut.next.as_deref() })
+}
+
+/// Where a tool stands among those found: by name, and those that have a word in it first. `None` without all words.
+fn place(words: &[String], spec: &str) -> Option<String> {
+    let Told { name, description } = serde_json::from_str(spec).ok()?;
+    let (low, told) = (name.to_lowercase(), description.unwrap_or_default().to_lowercase());
+    if !words.iter().all(|word| low.contains(word) || told.contains(word)) {
+        return None;
+    }
+    let rank = u8::from(!words.is_empty() && !words.iter().any(|word| low.contains(word)));
+    Some(format!("{rank}~{name}"))
 }
 
 /// One tool of that list.
@@ -43,7 +89,7 @@ pub(crate) async fn show(
     Segment(name): Segment,
 ) -> Result<Response, Failure> {
     let is_it = |spec: &Arc<RawValue>| {
-        serde_json::from_str::<Named<'_>>(spec.get()).is_ok_and(|named| named.name == name)
+        serde_json::from_str::<Told<'_>>(spec.get()).is_ok_and(|told| told.name == name)
     };
     match visible(&daemon, &caller)?.into_iter().find(is_it) {
         Some(spec) => reply::json(&daemon.gate.redactor(), &spec),
@@ -75,4 +121,19 @@ pub(crate) async fn call(
     let context = Context::new(cancel).traced(traceparent.and_then(Trace::from_traceparent));
     let result = daemon.gate.call(admitted, CallRequest { name, arguments }, context).await?;
     Ok(reply::raw_json(result.json().get().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn a_search_wants_all_words_and_puts_names_first() {
+        let spec = r#"{"name":"Echo","description":"Says it verbatim.","inputSchema":{}}"#;
+        let found = |words: &[&str]| place(&words.iter().map(ToString::to_string).collect::<Vec<_>>(), spec);
+        assert_eq!(found(&[]).as_deref(), Some("0~Echo"));
+        assert_eq!(found(&["echo", "verbatim"]).as_deref(), Some("0~Echo"));
+        assert_eq!(found(&["verbatim"]).as_deref(), Some("1~Echo"));
+        assert_eq!(found(&["echo", "never"]), None);
+    }
 }

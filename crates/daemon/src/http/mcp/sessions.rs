@@ -35,6 +35,8 @@ pub(crate) struct Sessions {
     store: Arc<Store>,
     table: RwLock<HashMap<Key, Arc<Slot>>>,
     listening: Arc<Mutex<HashMap<Principal, usize>>>,
+    /// How many the database has, as far as was seen.
+    kept: AtomicU64,
 }
 
 /// One session.
@@ -141,12 +143,19 @@ fn key(id: &str) -> Option<Key> {
 
 impl Sessions {
     pub(crate) fn new(store: Arc<Store>) -> Self {
-        Self { store, table: RwLock::default(), listening: Arc::default() }
+        Self { store, table: RwLock::default(), listening: Arc::default(), kept: AtomicU64::new(0) }
     }
 
-    /// How many were used since the daemon started and are not over.
-    pub(crate) fn count(&self) -> usize {
-        self.table.read().len()
+    /// How many there are, as of the last time that one was opened or ended, or we swept.
+    pub(crate) fn count(&self) -> u64 {
+        self.kept.load(Ordering::Relaxed)
+    }
+
+    fn changed_by(&self, more: u64, fewer: usize) {
+        let fewer = u64::try_from(fewer).unwrap_or(u64::MAX);
+        let _ = self.kept.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |kept| {
+            Some((kept + more).saturating_sub(fewer))
+        });
     }
 
     /// Keeps a session that has just begun; the id its client shows from now on.
@@ -175,6 +184,7 @@ impl Sessions {
         self.renew(now);
         self.write_down(SWEEP).await?;
         let gone = self.store.add_session(record, bounds).await?;
+        self.changed_by(1, gone.len());
         let slot = Slot::new(key, principal.clone(), session, now, now);
         let mut table = self.table.write();
         let ended: Vec<_> = gone.iter().filter_map(|key| table.remove(key)).collect();
@@ -230,7 +240,8 @@ impl Sessions {
 
     /// Ends a session.
     pub(crate) async fn close(&self, slot: &Slot) -> Result<(), Fault> {
-        self.store.remove_session(slot.key).await?;
+        let removed = self.store.remove_session(slot.key).await?;
+        self.changed_by(0, usize::from(removed));
         self.table.write().remove(&slot.key);
         slot.end();
         Ok(())
@@ -281,6 +292,7 @@ impl Sessions {
         self.renew(now);
         self.write_down(Duration::ZERO).await?;
         self.store.expire_sessions(since).await?;
+        self.kept.store(self.store.count_sessions().await?, Ordering::Relaxed);
         let mut ended = Vec::new();
         self.table.write().retain(|_, slot| {
             let idle = slot.is_idle(since);
@@ -296,15 +308,15 @@ impl Sessions {
     }
 }
 
-/// Sweeps until the daemon stops, and once more then.
+/// Sweeps until the daemon stops.
 pub(crate) async fn follow(daemon: Arc<crate::daemon::Daemon>) {
-    loop {
-        tokio::select! {
-            () = daemon.stop.closing.cancelled() => return,
-            () = tokio::time::sleep(SWEEP) => {}
-        }
+    while !daemon.stop.closing.is_cancelled() {
         if let Err(fault) = daemon.sessions.sweep(daemon.clock.now(), super::limits(&daemon)).await {
             tracing::warn!(target: "mcp", cause = fault.cause(), "idle sessions could not be ended: {fault}");
+        }
+        tokio::select! {
+            () = daemon.stop.closing.cancelled() => {}
+            () = tokio::time::sleep(SWEEP) => {}
         }
     }
 }

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::letters::Letters;
 use super::sessions::Held;
-use crate::http::serve::Seat;
+use crate::http::seats::Engaged;
 
 /// A request under way. Dropped before its end, it is taken back, or goes on without its client.
 pub(crate) struct Underway {
@@ -21,7 +21,7 @@ pub(crate) struct Underway {
     held: Option<Held>,
     /// What it says on its way, if its client hears that.
     letters: Option<Arc<Letters>>,
-    seat: Arc<Seat>,
+    engaged: Arc<Engaged>,
     giving_up: CancellationToken,
 }
 
@@ -31,10 +31,10 @@ impl Underway {
         session: Arc<Session>,
         held: Option<Held>,
         letters: Option<Arc<Letters>>,
-        seat: Arc<Seat>,
+        engaged: Arc<Engaged>,
         giving_up: CancellationToken,
     ) -> Self {
-        Self { running: Some(running), session, held, letters, seat, giving_up }
+        Self { running: Some(running), session, held, letters, engaged, giving_up }
     }
 
     /// The answer, once.
@@ -51,7 +51,8 @@ impl Underway {
 impl Drop for Underway {
     fn drop(&mut self) {
         let Some(mut running) = self.running.take() else { return };
-        let (session, seat, giving_up) = (self.session.clone(), self.seat.clone(), self.giving_up.clone());
+        let (session, engaged, giving_up) =
+            (self.session.clone(), self.engaged.clone(), self.giving_up.clone());
         let held = self.held.take();
         if let Some(letters) = &self.letters {
             letters.hang_up();
@@ -69,7 +70,7 @@ impl Drop for Underway {
                     let _ = running.await;
                 }
             }
-            drop((seat, held));
+            drop((engaged, held));
         });
     }
 }

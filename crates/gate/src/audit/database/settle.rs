@@ -24,6 +24,8 @@ impl Task {
         })?;
         let settled = self.end.settle(found).ok_or_else(|| stays(strange(&self.end.chain(), &found)))?;
         self.shared.inbox.lock().queue.put_back(settled.owed.into_iter());
+        // They came back after this round had taken what waits: the next one begins at once.
+        self.shared.wake.notify_one();
         Ok(settled.happened)
     }
 

@@ -43,10 +43,16 @@ impl Task {
             let closing = self.shared.closed.load(Ordering::SeqCst);
             let (waiting, asked) = {
                 let mut inbox = self.shared.inbox.lock();
+                let mut taken = self.shared.taken.lock();
+                *taken = taken.or_else(|| inbox.queue.oldest());
                 (inbox.queue.take(), std::mem::take(&mut inbox.asked))
             };
             let sign = if closing || !asked.is_empty() { Sign::Now } else { Sign::WhenDue };
             let done = self.round(waiting, asked, sign).await;
+            if !self.end.is_unsure() {
+                // What was not committed then is back in the queue.
+                *self.shared.taken.lock() = None;
+            }
             if closing && self.is_over(done) {
                 return;
             }

@@ -256,3 +256,33 @@ async fn a_log_that_ends_writes_what_it_owes_and_a_checkpoint_and_takes_no_more(
     table.set_gone(true);
     tokio::time::timeout(Duration::from_secs(5), log.close()).await.expect("it ends without a database too");
 }
+
+#[tokio::test]
+async fn the_lag_is_the_age_of_what_is_not_committed() {
+    let table = Table::new();
+    let clock = Arc::new(HandClock::at(Timestamp::from_millis(1_700_000_000_000)));
+    let (store, shown) = (Arc::<Table>::clone(&table), Arc::<HandClock>::clone(&clock));
+    let limits = Limits { patience: Duration::from_mins(1), ..quick() };
+    let log = AuditLog::open_in_with(store, key(), [1; 32], shown, limits).await.unwrap().0;
+    table.turns.forget_permits(tokio::sync::Semaphore::MAX_PERMITS);
+    assert_eq!(log.lag(), Duration::ZERO);
+    log.owe(row(), &Redactor::none());
+    clock.advance(Duration::from_secs(3));
+    assert_eq!(log.lag(), Duration::from_secs(3), "it waits");
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    log.owe(row(), &Redactor::none());
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(log.lag(), Duration::from_secs(4), "it is being committed");
+    table.turns.add_permits(1000);
+    until(|| log.lag() == Duration::ZERO).await;
+    assert_eq!(table.state.lock().rows.len(), 2);
+    table.set_gone(true);
+    log.owe(row(), &Redactor::none());
+    until(|| log.health().is_err()).await;
+    clock.advance(Duration::from_secs(9));
+    assert_eq!(log.lag(), Duration::from_secs(9), "the database is gone");
+    table.set_gone(false);
+    until(|| log.lag() == Duration::ZERO).await;
+}

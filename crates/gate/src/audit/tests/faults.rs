@@ -286,3 +286,29 @@ async fn a_disk_that_fails_now_and_then_never_breaks_the_chain() {
         "a row is there if and only if its caller was told so"
     );
 }
+
+#[tokio::test]
+async fn the_lag_is_the_age_of_what_is_not_on_disk_and_nothing_once_all_is() {
+    let mut home = Home::new();
+    home.limits.sync_after = Duration::from_hours(1);
+    home.limits.retry = Duration::from_hours(1);
+    let (log, tricks) = tricky(&home);
+    assert_eq!(log.lag(), Duration::ZERO);
+    log.append(&[row()], &Redactor::none()).await.unwrap();
+    until(|| log.lag() > Duration::from_millis(2)).await;
+    log.checkpoint().await.unwrap();
+    assert_eq!(log.lag(), Duration::ZERO, "a checkpoint is of what is on disk");
+    tricks.full.store(true, Ordering::SeqCst);
+    assert!(log.append(&[row()], &Redactor::none()).await.is_err());
+    home.clock.advance(Duration::from_secs(7));
+    log.owe(row(), &Redactor::none());
+    assert_eq!(log.lag(), Duration::from_secs(7), "what is owed since the disk was full");
+    tricks.full.store(false, Ordering::SeqCst);
+    log.append(&[row()], &Redactor::none()).await.unwrap();
+    log.checkpoint().await.unwrap();
+    assert_eq!(log.lag(), Duration::ZERO);
+    tricks.sync_fails.store(true, Ordering::SeqCst);
+    log.append(&[row()], &Redactor::none()).await.unwrap();
+    assert!(log.checkpoint().await.is_err());
+    until(|| log.lag() > Duration::from_millis(2)).await;
+}

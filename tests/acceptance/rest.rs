@@ -1,0 +1,321 @@
+//! The REST API is what its document says: every operation, every error, every request of the CLI, every command on
+//! the page.
+
+#![expect(clippy::panic, reason = "what an answer lacks is said with the answer")]
+
+mod ask;
+mod commands;
+mod described;
+mod page;
+
+use std::collections::BTreeSet;
+
+use covenant_testkit::{Daemon, Home};
+use serde_json::{Value, json};
+
+use self::ask::{Answer, Ask};
+use self::described::{Described, Operation};
+use crate::{home, now};
+
+/// Operations that the tests of MCP and of the metrics ask for, and not these.
+const ELSEWHERE: [&str; 4] = ["mcpSend", "mcpListen", "mcpEnd", "metrics"];
+
+/// Statuses that need patience or a broken disk; the tests of those have them.
+const ELSEWHEN: [u16; 2] = [408, 503];
+
+/// A daemon, its document, and the operator's token.
+struct Api<'h> {
+    daemon: Daemon<'h>,
+    port: u16,
+    described: Described,
+    operator: String,
+}
+
+impl<'h> Api<'h> {
+    fn start(home: &'h Home) -> Self {
+        let daemon = home.up();
+        let port = daemon.port();
+        let operator = std::fs::read_to_string(home.path().join("identity/operator.token")).unwrap();
+        Self { daemon, port, described: Described::ask(port), operator: operator.trim().to_owned() }
+    }
+
+    /// Asks as the operator, and insists on a described answer of that status.
+    #[track_caller]
+    fn expect(&self, status: u16, id: &str, name: &str, query: &str, body: &Value) -> Answer {
+        let operation = self.described.operation(id);
+        let mut ask = operation.at(name, query).token(&self.operator);
+        ask.body = (!body.is_null()).then(|| body.to_string());
+        let answer =
+            if id == "watchRows" && status == 200 { ask.first_line(self.port) } else { ask.send(self.port) };
+        assert_eq!(answer.status, status, "{id}: {answer:?}");
+        self.described.check(&operation, &answer);
+        answer
+    }
+
+    fn operations(&self) -> impl Iterator<Item = Operation> {
+        self.described.operations().into_iter().filter(|it| !ELSEWHERE.contains(&it.id.as_str()))
+    }
+}
+
+#[test]
+fn every_operation_answers_as_described() {
+    let home = home();
+    home.write("config.toml", "[rate_limit]\nrate = 0\n");
+    let api = Api::start(&home);
+    let mut asked = BTreeSet::new();
+    let mut expect = |status, id: &str, name, query, body: Value| {
+        asked.insert(id.to_owned());
+        api.expect(status, id, name, query, &body)
+    };
+    expect(200, "health", "", "", json!(null));
+    expect(200, "ready", "", "", json!(null));
+    expect(200, "openapi", "", "", json!(null));
+    expect(200, "docs", "", "", json!(null));
+    expect(200, "status", "", "", json!(null));
+    expect(200, "config", "", "", json!(null));
+    expect(200, "showTool", "echo", "", json!(null));
+    let found = expect(200, "listTools", "", "?q=verbatim", json!(null)).json();
+    assert_eq!((found["tools"].as_array().unwrap().len(), &found["tools"][0]["name"]), (1, &json!("echo")));
+    let limits = json!({
+        "arguments": {"text": {"glob": "*"}, "n": {"range": [1, null]}, "e": {"equals": 1}, "o": {"one_of": [1]}, "p": {"path": "a/**"}},
+        "max_calls": 5, "rate": 0.5
+    });
+    let limited = json!({"subject": "any", "action": "tool.call.x*", "where": limits, "approval": "ask", "expires_at": "2100-01-01"});
+    expect(201, "grantCapability", "", "", limited);
+    let grant = json!({"subject": "user@local", "action": "tool.call.echo"});
+    let granted = expect(201, "grantCapability", "", "", grant).json();
+    let call = expect(200, "callTool", "echo", "", json!({"arguments": {"text": "hi"}})).json();
+    assert_eq!(call["content"][0]["text"], "hi");
+    expect(200, "callTool", "clock", "", json!(null));
+    for principal in ["user@local", "client:nobody"] {
+        let question = json!({"principal": principal, "action": "tool.call.echo", "arguments": {}});
+        expect(200, "explainCapability", "", "", question);
+    }
+    expect(200, "listCapabilities", "", "", json!(null));
+    expect(200, "revokeCapability", granted["grant"]["id"].as_str().unwrap(), "", json!(null));
+    for name in ["one", "two", "three"] {
+        expect(
+            201,
+            "addClient",
+            "",
+            "",
+            json!({"name": name, "preset": "read-only", "grants": ["tool.call.*"]}),
+        );
+    }
+    expect(200, "revokeClient", "one", "", json!(null));
+    expect(200, "listClients", "", "", json!(null));
+    expect(200, "setSecret", "API_KEY", "", json!({"value": "long enough"}));
+    expect(200, "listSecrets", "", "", json!(null));
+    expect(200, "removeSecret", "API_KEY", "", json!(null));
+    expect(200, "recentRows", "", "?limit=1000&since=2026-01-01", json!(null));
+    expect(200, "watchRows", "", "?from=1", json!(null));
+    expect(200, "takeCheckpoint", "", "", json!(null));
+    expect(200, "exportRows", "", "", json!(null));
+    let pruned = expect(200, "pruneRows", "", "", json!({"before": now()})).json();
+    assert!(pruned["rows"].as_u64().unwrap() > 0, "{pruned}");
+    let export = expect(200, "exportRows", "", "", json!(null)).body;
+    assert!(export.contains("{\"tombstone\":"), "{export}");
+    expect(200, "reload", "", "", json!(null));
+    expect(202, "stop", "", "", json!(null));
+    assert_eq!(asked, api.operations().map(|operation| operation.id).collect());
+    assert_eq!(api.daemon.ended().0, 0);
+}
+
+/// A name that nothing has, in the form such names have.
+fn absent(path: &str) -> &'static str {
+    match path.split('/').nth(3).unwrap() {
+        "capabilities" => "grant_aaaaaaaaaaaaaaa",
+        "secrets" => "NOTHING",
+        _ => "nothing",
+    }
+}
+
+/// A request that is to be answered with that error, where one request does it.
+fn wrong(api: &Api<'_>, client: &str, operation: &Operation, status: u16) -> Option<Ask> {
+    let (path, ours) = (operation.path.as_str(), api.operator.as_str());
+    let there = match path.split('/').nth(3) {
+        Some("tools") => "echo",
+        _ if path.contains('{') => absent(path),
+        _ => "",
+    };
+    let plain = operation.at(there, "");
+    Some(match status {
+        400 => Ask { headers: "Authorization: Bearer a\r\n".to_owned(), ..plain.token(ours) },
+        401 => plain,
+        403 if operation.is_administration() => plain.token(client),
+        403 => Ask { host: Some("evil.example.org".to_owned()), ..plain.token(ours) },
+        404 => operation.at(absent(path), "").token(ours),
+        413 => Ask { body: Some(format!("{{\"x\":\"{}\"}}", "x".repeat(4096))), ..plain.token(ours) },
+        422 if operation.takes_a_body() => Ask { body: Some("[]".to_owned()), ..plain.token(ours) },
+        422 if operation.id == "removeSecret" => operation.at("lower", "").token(ours),
+        422 if operation.id != "reload" => operation.at("", "?limit=100001").token(ours),
+        _ => return None,
+    })
+}
+
+#[test]
+fn every_error_is_given_as_described() {
+    let home = home();
+    home.write("config.toml", "[rate_limit]\nrate = 0\n[limits]\nrequest_bytes = 2048\n");
+    let api = Api::start(&home);
+    let client = home.run(&["clients", "add", "eve"]).ok().stdout.trim().to_owned();
+    let mut given = BTreeSet::new();
+    let mut wanted = BTreeSet::new();
+    for operation in api.operations() {
+        for status in operation.errors() {
+            wanted.insert((operation.id.clone(), status));
+            let Some(ask) = wrong(&api, &client, &operation, status) else { continue };
+            let answer = ask.send(api.port);
+            assert_eq!(answer.status, status, "{}: {answer:?}", operation.id);
+            api.described.check(&operation, &answer);
+            given.insert((operation.id.clone(), status));
+        }
+    }
+    let mut expect = |status, id: &str, name, body: Value| {
+        given.insert((id.to_owned(), status));
+        api.expect(status, id, name, "", &body)
+    };
+    expect(403, "callTool", "echo", json!({"arguments": {"text": "x"}}));
+    expect(409, "addClient", "", json!({"name": "eve"}));
+    expect(
+        201,
+        "grantCapability",
+        "",
+        json!({"subject": "any", "action": "tool.call.echo", "approval": "ask"}),
+    );
+    expect(409, "callTool", "echo", json!({"arguments": {"text": "x"}}));
+    expect(422, "callTool", "echo", json!({"arguments": {"text": 1}}));
+    expect(422, "callTool", "clock", json!({"argumnets": {}}));
+    expect(
+        422,
+        "grantCapability",
+        "",
+        json!({"subject": "any", "action": "tool.call.x", "expires_at": "2020-01-01"}),
+    );
+    home.write("secrets.toml", "this is no TOML");
+    expect(409, "setSecret", "API_KEY", json!({"value": "long enough"}));
+    expect(409, "removeSecret", "API_KEY", json!(null));
+    home.write("config.toml", "[limits]\nrequest_bytes = \"many\"\n");
+    expect(422, "reload", "", json!(null));
+    given.extend(limited());
+    wanted.retain(|(_, status)| !ELSEWHEN.contains(status));
+    given.retain(|(_, status)| *status >= 400);
+    assert_eq!(given, wanted);
+}
+
+/// What a caller is told who asks too often.
+fn limited() -> Vec<(String, u16)> {
+    let home = home();
+    home.write("config.toml", "[rate_limit]\nrate = 0.001\nburst = 1\n");
+    let api = Api::start(&home);
+    let token = home.run(&["clients", "add", "busy"]).ok().stdout.trim().to_owned();
+    let ids = ["listTools", "showTool", "callTool"];
+    let answers = ids.map(|id| {
+        let operation = api.described.operation(id);
+        let ask = operation.at("clock", "").token(&token);
+        let answer = covenant_testkit::wait::until("it asks too often", || {
+            Some(ask.send(api.port)).filter(|answer| answer.status == 429)
+        });
+        api.described.check(&operation, &answer);
+        assert!(answer.header("retry-after").is_some(), "{answer:?}");
+        (id.to_owned(), 429)
+    });
+    answers.to_vec()
+}
+
+#[test]
+fn head_is_get_without_a_body() {
+    let home = home();
+    let api = Api::start(&home);
+    for operation in api.operations().filter(|operation| operation.method == "get") {
+        let ask = operation.at("echo", "").token(&api.operator);
+        let head = Ask { method: "HEAD".to_owned(), ..ask.clone() }.send(api.port);
+        assert_eq!((head.status, head.body.as_str()), (200, ""), "{}: {head:?}", operation.id);
+        if operation.id != "watchRows" {
+            let get = ask.send(api.port);
+            assert_eq!(head.header("content-type"), get.header("content-type"), "{}", operation.id);
+        }
+    }
+}
+
+#[test]
+fn a_query_that_is_not_understood_is_named() {
+    let home = home();
+    let api = Api::start(&home);
+    for operation in api.operations().filter(|operation| operation.path.starts_with("/api/v1/")) {
+        let refused = |query: &str, name: &str| {
+            let answer = operation.at("echo", query).token(&api.operator).send(api.port);
+            assert_eq!(answer.status, 400, "{} {query}: {answer:?}", operation.id);
+            api.described.check(&operation, &answer);
+            assert!(answer.json()["error"]["message"].as_str().unwrap().contains(name), "{answer:?}");
+        };
+        refused("?nonsense=1", "`nonsense`");
+        for parameter in api.described.parameters(&operation).iter().filter(|it| it["in"] == "query") {
+            let (name, schema) = (parameter["name"].as_str().unwrap(), &parameter["schema"]);
+            if schema["type"] == "integer" || schema.get("$ref").is_some() {
+                refused(&format!("?{name}=x"), name);
+                refused(&format!("?{name}=-1"), name);
+            }
+            if schema["type"] == "string" {
+                refused(&format!("?{name}=a&{name}=b"), name);
+            }
+        }
+    }
+}
+
+#[test]
+fn lists_come_in_parts_of_a_bounded_size() {
+    let home = home();
+    let api = Api::start(&home);
+    for name in ["one", "two", "three"] {
+        home.run(&["clients", "add", name, "--grant", "tool.call.echo"]).ok();
+        home.command(&["secrets", "set", &name.to_uppercase()]).input("long enough").run().ok();
+    }
+    let mut lists = 0;
+    for operation in api.operations() {
+        let parameters = api.described.parameters(&operation);
+        let bounded = parameters.iter().any(|it| it["name"] == "limit" && it["schema"]["maximum"].is_u64());
+        let schema = operation.success();
+        if schema["type"] != "array" && operation.id != "listTools" {
+            continue;
+        }
+        assert!(bounded, "{} gives as much as there is", operation.id);
+        let things = |answer: &Answer| match answer.json() {
+            Value::Array(things) => things,
+            mut other => other["tools"].as_array_mut().unwrap().drain(..).collect(),
+        };
+        let whole = things(&api.expect(200, &operation.id, "", "", &json!(null)));
+        assert!(whole.len() >= 2, "{}", operation.id);
+        let mut parts = Vec::new();
+        let mut ask = operation.at("", "?limit=1").token(&api.operator);
+        loop {
+            let answer = ask.send(api.port);
+            api.described.check(&operation, &answer);
+            assert_eq!(things(&answer).len(), 1, "{answer:?}");
+            parts.extend(things(&answer));
+            let Some(next) = answer.header("link") else { break };
+            ask.target = next.strip_prefix('<').unwrap().split_once(">; rel=\"next\"").unwrap().0.to_owned();
+        }
+        assert_eq!(parts, whole, "{}", operation.id);
+        lists += 1;
+    }
+    assert_eq!(lists, 4);
+}
+
+#[test]
+fn the_description_is_open_to_our_own_pages_only() {
+    let home = home();
+    let api = Api::start(&home);
+    for operation in api.operations().filter(Operation::is_open) {
+        let ask = operation.at("", "");
+        assert_eq!(ask.send(api.port).status, 200, "{}", operation.id);
+        let foreign = Ask { headers: "Origin: http://evil.example.org\r\n".to_owned(), ..ask };
+        assert_eq!(foreign.send(api.port).status, 403, "{}", operation.id);
+    }
+    let page = Ask::new("GET", "/api/v1/docs").send(api.port);
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+    assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
+    let secret = home.path();
+    assert!(!page.body.contains(secret.to_str().unwrap()), "the page says nothing of this home");
+}

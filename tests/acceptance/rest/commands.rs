@@ -1,0 +1,104 @@
+//! What the command line does through the daemon, it does by described requests; and what is described, it uses.
+
+use std::collections::BTreeSet;
+
+use covenant_testkit::{Home, StdioClient, wait::until};
+use serde_json::Value;
+
+use super::described::Described;
+use crate::{home, now};
+
+/// Commands that ask no daemon, by design.
+const LOCAL: [&str; 3] = ["completions", "config path", "logs"];
+
+/// Operations that no command needs, each with the reason.
+const UNUSED: [(&str, &str); 2] =
+    [("openapi", "it is for programs that are written against the API"), ("docs", "it is for a browser")];
+
+/// Every command there is, as the help lists them.
+fn commands(home: &Home, group: &[&str]) -> BTreeSet<String> {
+    let help = home.run(&[group, &["--help"]].concat()).ok().stdout;
+    let Some((_, list)) = help.split_once("Commands:\n") else {
+        return BTreeSet::from([group.join(" ")]);
+    };
+    let names = list.lines().take_while(|line| !line.is_empty()).filter_map(|line| {
+        line.strip_prefix("  ").filter(|line| !line.starts_with(' ')).and_then(|line| line.split(' ').next())
+    });
+    let names = names.filter(|name| *name != "help");
+    names.flat_map(|name| commands(home, &[group, &[name]].concat())).collect()
+}
+
+/// The method and path of every request that was answered.
+fn answered(home: &Home) -> BTreeSet<(String, String)> {
+    let log = std::fs::read_to_string(home.path().join("logs/covenant.log")).unwrap();
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let requests = lines.filter(|line| line["message"] == "answered request");
+    let field = |line: &Value, name: &str| line["fields"][name].as_str().unwrap().to_owned();
+    requests.map(|line| (field(&line, "method"), field(&line, "path"))).collect()
+}
+
+#[test]
+fn every_request_of_a_command_is_described_and_every_operation_is_used_by_one() {
+    let home = home();
+    home.write("config.toml", "[rate_limit]\nrate = 0\n[logging]\nlevel = \"debug\"\nformat = \"json\"\n");
+    let mut ran = BTreeSet::new();
+    let mut run = |arguments: &[&str]| {
+        let options = arguments.iter().position(|it| it.starts_with("--")).unwrap_or(arguments.len());
+        let typed: Vec<&str> = arguments[..options].to_vec();
+        ran.extend((1..=typed.len()).map(|words| typed[..words].join(" ")));
+        home.command(arguments).input("long enough").run().ok()
+    };
+    run(&["up", "--detach"]);
+    run(&["status"]);
+    run(&["tools", "list"]);
+    run(&["tools", "show", "echo"]);
+    assert!(run(&["tools", "search", "verbatim"]).stdout.contains("echo"));
+    run(&["capabilities", "grant", "tool.call.echo"]);
+    run(&["tools", "call", "echo", "--args", r#"{"text":"hi"}"#]);
+    run(&["capabilities", "explain", "user@local", "tool.call.echo"]);
+    let grants = run(&["capabilities", "list", "--json"]).json();
+    run(&["capabilities", "revoke", grants[0]["id"].as_str().unwrap()]);
+    run(&["clients", "add", "claude"]);
+    run(&["clients", "list"]);
+    run(&["clients", "revoke", "claude"]);
+    run(&["secrets", "set", "API_KEY"]);
+    run(&["secrets", "list"]);
+    run(&["secrets", "remove", "API_KEY"]);
+    run(&["audit", "recent", "--since", "1h", "--agent-id", "tool:echo"]);
+    run(&["audit", "export"]);
+    run(&["audit", "head"]);
+    run(&["audit", "prune", "--before", &now()]);
+    run(&["audit", "verify"]);
+    run(&["config", "show"]);
+    run(&["reload"]);
+    run(&["doctor"]);
+    let mut watch = StdioClient::start(home.command(&["audit", "watch", "--json"]));
+    until("a row is seen", || {
+        home.run(&["audit", "head"]).ok();
+        home.command(&["secrets", "set", "API_KEY"]).input("long enough").run().ok();
+        watch.try_receive()
+    });
+    drop(watch);
+    let mut mcp = home.mcp();
+    mcp.initialize();
+    drop(mcp);
+    let described = Described::ask(
+        home.run(&["status", "--json"]).ok().json()["listen"][0]
+            .as_str()
+            .map_or(0, |at| at.rsplit(':').next().unwrap().parse().unwrap()),
+    );
+    run(&["stop"]);
+    ran.extend(["audit watch".to_owned()]);
+    ran.extend(LOCAL.map(str::to_owned));
+    let missing: Vec<String> = commands(&home, &[]).difference(&ran).cloned().collect();
+    assert!(missing.is_empty(), "commands that this test does not run: {missing:?}");
+
+    let mut used: BTreeSet<String> = UNUSED.map(|(id, _)| id.to_owned()).into();
+    for (method, path) in answered(&home) {
+        let operation = described.operation_of(&method, &path);
+        used.insert(operation.unwrap_or_else(|| panic!("{method} {path} is not described")).id);
+    }
+    let api = described.operations().into_iter().filter(|operation| operation.path.starts_with("/api/v1/"));
+    let unused: Vec<String> = api.map(|operation| operation.id).filter(|id| !used.contains(id)).collect();
+    assert!(unused.is_empty(), "described, and used by no command: {unused:?}");
+}
