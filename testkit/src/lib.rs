@@ -11,6 +11,7 @@ pub mod daemon;
 pub mod forwarder;
 pub mod home;
 pub mod http;
+pub mod mcp;
 pub mod postgres;
 pub mod prometheus;
 pub mod sqlite;
@@ -18,8 +19,10 @@ pub mod stdio;
 pub mod tls;
 pub mod tmpfs;
 pub mod wait;
+pub mod wire;
 
 pub use command::Ran;
 pub use daemon::Daemon;
 pub use home::Home;
+pub use mcp::HttpClient;
 pub use stdio::StdioClient;

@@ -20,6 +20,7 @@ mod installed;
 mod leak;
 mod lifecycle;
 mod listeners;
+mod mcp_http;
 mod operating;
 mod pact;
 mod rest;

@@ -272,6 +272,8 @@ impl Gate {
             return Ok(None);
         }
         self.load_tokens().await?;
+        // Whoever listens is asked anew who it is.
+        self.announce();
         self.record(operator, Kind::ClientRevoked, principal.as_str(), None).await?;
         let subject = Subject::One(principal);
         let theirs: Vec<GrantId> = {

@@ -9,9 +9,12 @@ use serde_json::{Map, Value};
 
 use crate::reply::{HEADER_MISMATCH, RpcError};
 
+/// Stands for a value that is no text: it agrees with nothing, and names nothing.
+pub const UNREADABLE: &str = "=?base64?\u{fffd}?=";
+
 /// The headers of one request.
 pub trait Headers: Sync {
-    /// The value of the one of that name, in lower case, if it is text.
+    /// The value of the one of that name, in lower case; [`UNREADABLE`] if it is no text.
     fn get(&self, name: &str) -> Option<&str>;
 }
 
@@ -74,8 +77,9 @@ mod tests {
     fn a_header_that_is_missing_or_says_something_else_is_a_mismatch() {
         assert_eq!(agree("mcp-name", Some("echo"), "echo"), Ok(()));
         assert_eq!(agree("mcp-name", Some("=?base64?ZWNobw==?="), "echo"), Ok(()));
-        for header in [None, Some("Echo"), Some("echo "), Some("=?base64?!?=")] {
+        for header in [None, Some("Echo"), Some("echo "), Some("=?base64?!?="), Some(UNREADABLE)] {
             assert_eq!(agree("mcp-name", header, "echo").unwrap_err().code, -32020);
         }
+        assert!(agree("mcp-name", Some(UNREADABLE), UNREADABLE).is_err(), "not even with itself");
     }
 }

@@ -17,9 +17,9 @@ use std::task::Poll;
 use std::time::Duration;
 
 use axum::response::{IntoResponse as _, Response};
-use covenant_gate::{Caller, Credential, Fault};
+use covenant_gate::{CallError, Caller, Credential, Fault};
 use covenant_mcp::era;
-use covenant_mcp::headers::Headers;
+use covenant_mcp::headers::{Headers, UNREADABLE};
 use covenant_mcp::http::{SESSION, Said, VERSION, Way, status, way};
 use covenant_mcp::message::Id;
 use covenant_mcp::outlet::{Outlet, Unheard};
@@ -57,7 +57,7 @@ struct Read<'a>(&'a HeaderMap);
 
 impl Headers for Read<'_> {
     fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).and_then(|value| value.to_str().ok())
+        self.0.get(name).map(|value| value.to_str().unwrap_or(UNREADABLE))
     }
 }
 
@@ -95,7 +95,7 @@ pub(crate) async fn answer(
         (&Method::GET, Ok(asker)) => Box::pin(asker.get()).await,
         (&Method::DELETE, Ok(asker)) => Box::pin(asker.delete()).await,
         (&Method::POST | &Method::GET | &Method::DELETE, Err(early)) => Err(early),
-        _ => return Err(body),
+        _ => Err(Early::no_method()),
     };
     Ok(answered.unwrap_or_else(Early::response))
 }
@@ -108,7 +108,8 @@ impl<'a> Asker<'a> {
         engaged: &'a Arc<Engaged>,
     ) -> Result<Self, Early> {
         let credential = auth::shown(headers, Some(via));
-        let caller = daemon.gate.authenticate(&credential).map_err(Early::unauthenticated)?;
+        let caller =
+            daemon.gate.authenticate(&credential).map_err(|refusal| Early::refused(None, refusal))?;
         Ok(Self { daemon, headers: Read(headers), credential, caller, accepts: accepts(headers), engaged })
     }
 
@@ -119,9 +120,6 @@ impl<'a> Asker<'a> {
                 RpcError::invalid_request("the body must be JSON: send `Content-Type: application/json`");
             return Err(Early::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, error));
         }
-        if !self.accepts.json && !self.accepts.stream {
-            return Err(Early::not_acceptable(None));
-        }
         let limit = self.daemon.config().limits.request_bytes;
         let bytes = document::read(body, limit, document::PATIENCE).await?;
         let gate = &self.daemon.gate;
@@ -129,10 +127,15 @@ impl<'a> Asker<'a> {
             |id: Option<&Id>, error| Early::new(StatusCode::BAD_REQUEST, id, Session::redacted(gate, error));
         let said = Said::read(&bytes).map_err(|malformed| bad(malformed.id.as_ref(), malformed.error))?;
         let way = way(&self.headers, &said).map_err(|error| bad(said.id(), error))?;
+        if way != Way::Plain && !self.accepts.json && !self.accepts.stream {
+            return Err(Early::not_acceptable(said.id()));
+        }
         self.serve(&said, way).await
     }
 
     async fn serve(&self, said: &Said<'_>, way: Way<'_>) -> Result<Response, Early> {
+        // A person who types a command did not choose what it says it accepts.
+        let json = self.accepts.json || way == Way::Plain;
         let slot = match way {
             Way::Session(id) => Some(self.slot(id, said.id()).await?),
             _ => None,
@@ -156,7 +159,9 @@ impl<'a> Asker<'a> {
         match session.take(&self.caller, ask, Carrier { headers: Some(&self.headers) }, &outlet) {
             Received::Answered(answer) => {
                 if let Some(slot) = slot.filter(|_| TOLD.contains(&ask.request.method.as_ref())) {
-                    let kept = Box::pin(self.daemon.sessions.keep(&slot)).await;
+                    let daemon = self.daemon.clone();
+                    let kept = self.whole(async move { daemon.sessions.keep(&slot).await });
+                    let kept = Box::pin(kept).await;
                     kept.map_err(|fault| Early::broken(Some(&answer.id), &fault))?;
                 }
                 let opened = match way {
@@ -165,7 +170,8 @@ impl<'a> Asker<'a> {
                     }
                     _ => None,
                 };
-                let mut response = if self.accepts.json {
+                // A client that takes only streams is told what went wrong all the same, under its status.
+                let mut response = if json || status(&answer) != 200 {
                     document(&answer)
                 } else {
                     stream::response(Call::ended(answer, Letters::new()))
@@ -174,10 +180,10 @@ impl<'a> Asker<'a> {
                 Ok(response)
             }
             Received::Running(running) => {
-                // Before 2026 a client that hung up had not thereby taken its request back.
-                let (outlasts, giving_up) = (slot.is_some(), self.daemon.stop.giving_up.clone());
-                let underway = Underway::new(running, session, outlasts, self.engaged.clone(), giving_up);
-                Ok(run(underway, letters, self.accepts.json).await)
+                let (held, giving_up) = (slot.as_ref().map(Slot::held), self.daemon.stop.giving_up.clone());
+                let underway =
+                    Underway::new(running, session, held, letters.clone(), self.engaged.clone(), giving_up);
+                Ok(run(underway, letters, json).await)
             }
             Received::Listening(listen) => self.listen(listen),
             Received::Refused(_) | Received::Nothing | Received::Ready | Received::TakenBack(_) => {
@@ -211,9 +217,8 @@ impl<'a> Asker<'a> {
         if !self.accepts.stream {
             return Err(Early::not_acceptable(None));
         }
-        let limited =
-            |refusal: covenant_gate::Refusal| Early::new(StatusCode::TOO_MANY_REQUESTS, None, refusal.into());
-        let admitted = self.daemon.gate.admit(&self.caller).map_err(limited)?;
+        let admitted =
+            self.daemon.gate.admit(&self.caller).map_err(|refusal| Early::refused(None, refusal))?;
         let place = self.place(Some(&slot), None)?;
         let watch = Watch::new(self.daemon.gate.clone(), self.credential.clone(), admitted);
         let listening = Listening {
@@ -228,9 +233,13 @@ impl<'a> Asker<'a> {
 
     /// Ends a session.
     async fn delete(&self) -> Result<Response, Early> {
-        let slot = self.named().await?;
-        self.daemon.sessions.close(&slot).await.map_err(|fault| Early::broken(None, &fault))?;
-        Ok(StatusCode::NO_CONTENT.into_response())
+        let (slot, daemon) = (self.named().await?, self.daemon.clone());
+        let closed = self.whole(async move { daemon.sessions.close(&slot).await }).await;
+        match closed {
+            Ok(true) => Ok(StatusCode::NO_CONTENT.into_response()),
+            Ok(false) => Err(Early::no_session(None)),
+            Err(fault) => Err(Early::broken(None, &fault)),
+        }
     }
 
     /// The session the headers name. Without one there is nothing here but POST: so it is for a stateless client.
@@ -255,17 +264,37 @@ impl<'a> Asker<'a> {
                 Box::pin(sessions.restore(key, &self.daemon.gate, &self.caller, now, limits)).await
             }
         };
-        found.map_err(|fault| Early::broken(id, &fault))?.ok_or_else(|| Early::no_session(id))
+        match found {
+            Ok(slot) => slot.ok_or_else(|| Early::no_session(id)),
+            Err(CallError::Refused(refusal)) => Err(Early::refused(id, refusal)),
+            Err(CallError::Fault(fault)) => Err(Early::broken(id, &fault)),
+        }
     }
 
     /// Keeps a session that has begun; the id its client shows from now on.
     async fn open(&self, session: Arc<Session>, id: &Id) -> Result<HeaderValue, Early> {
         let (now, limits) = (self.daemon.clock.now(), limits(self.daemon));
-        let opened = self.daemon.sessions.open(session, self.caller.principal(), now, limits).await;
+        let (daemon, principal) = (self.daemon.clone(), self.caller.principal().clone());
+        let opened =
+            self.whole(async move { daemon.sessions.open(session, &principal, now, limits).await }).await;
         let value = opened.and_then(|id| {
             HeaderValue::try_from(id).map_err(|error| Fault::new("no session id could be made", error))
         });
         value.map_err(|fault| Early::broken(Some(id), &fault))
+    }
+
+    /// Sees it through, also when the client hangs up meanwhile: a session is not half kept, nor half over.
+    async fn whole<T: Send + 'static>(
+        &self,
+        act: impl Future<Output = Result<T, Fault>> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let engaged = self.engaged.clone();
+        let done = tokio::spawn(async move {
+            let done = act.await;
+            drop(engaged);
+            done
+        });
+        done.await.unwrap_or_else(|error| Err(Fault::new("the session could not be kept", error)))
     }
 
     /// A place among those who listen.

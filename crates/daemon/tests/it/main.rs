@@ -12,13 +12,20 @@ mod admin;
 mod anchor;
 mod audit;
 mod drain;
+mod face;
 mod follower;
 mod house;
 mod http;
 mod keeper;
 mod lifecycle;
 mod mcp;
+#[path = "../../../../testkit/src/mcp.rs"]
+pub mod mcp_client;
 #[path = "../../../../testkit/src/postgres.rs"]
 pub mod postgres;
 mod sink;
 mod telemetry;
+#[path = "../../../../testkit/src/wait.rs"]
+pub mod wait;
+#[path = "../../../../testkit/src/wire.rs"]
+pub mod wire;

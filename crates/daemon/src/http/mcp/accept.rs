@@ -22,6 +22,7 @@ pub(crate) fn accepts(headers: &HeaderMap) -> Accepts {
         for part in value.to_str().unwrap_or_default().split(',') {
             said = true;
             match essence(part).as_str() {
+                _ if refused(part) => {}
                 "application/json" | "application/*" => accepts.json = true,
                 "text/event-stream" => (accepts.stream, accepts.streams) = (true, true),
                 "text/*" => accepts.stream = true,
@@ -31,6 +32,13 @@ pub(crate) fn accepts(headers: &HeaderMap) -> Accepts {
         }
     }
     if said { accepts } else { Accepts { json: true, stream: true, streams: false } }
+}
+
+/// Whether a part of the list names what is not taken.
+fn refused(part: &str) -> bool {
+    let quality =
+        |parameter: &str| parameter.trim().strip_prefix("q=").and_then(|q| q.trim().parse::<f32>().ok());
+    part.split(';').skip(1).any(|parameter| quality(parameter) == Some(0.0))
 }
 
 /// Whether the body says it is JSON. A page in a browser can send other kinds without asking first.
@@ -62,6 +70,8 @@ mod tests {
         assert_eq!(of("application/json"), (true, false, false));
         assert_eq!(of("Text/Event-Stream"), (false, true, true));
         assert_eq!(of("image/png"), (false, false, false));
+        assert_eq!(of("*/*, text/event-stream;q=0"), (true, true, false));
+        assert_eq!(of("application/json;q=0.0, text/event-stream; q=0"), (false, false, false));
         assert_eq!(accepts(&HeaderMap::new()), Accepts { json: true, stream: true, streams: false });
     }
 

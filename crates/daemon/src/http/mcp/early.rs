@@ -5,7 +5,7 @@ use covenant_gate::{Fault, Refusal};
 use covenant_mcp::message::Id;
 use covenant_mcp::reply::{INTERNAL_ERROR, RpcError, encode_error};
 use http::StatusCode;
-use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
+use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue};
 
 use crate::http::reply::Failure;
 
@@ -28,9 +28,11 @@ impl Early {
         self
     }
 
-    /// Nobody we know.
-    pub(super) fn unauthenticated(refusal: Refusal) -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, None, refusal.into()).with(WWW_AUTHENTICATE, "Bearer")
+    /// Nobody we know, or someone who asks too often.
+    pub(super) fn refused(id: Option<&Id>, refusal: Refusal) -> Self {
+        let failure = Failure::from(refusal.clone());
+        let headers = failure.headers().collect();
+        Self { status: failure.status(), id: id.cloned(), error: refusal.into(), headers }
     }
 
     /// Something broke.
@@ -44,6 +46,12 @@ impl Early {
     pub(super) fn not_acceptable(id: Option<&Id>) -> Self {
         let error = RpcError::invalid_request("send `Accept: application/json, text/event-stream`");
         Self::new(StatusCode::NOT_ACCEPTABLE, id, error)
+    }
+
+    /// A method that is for nobody.
+    pub(super) fn no_method() -> Self {
+        let error = RpcError::invalid_request("send messages by POST; GET and DELETE are for sessions");
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, None, error).with(ALLOW, "GET, POST, DELETE")
     }
 
     /// A method that is for sessions, without one.

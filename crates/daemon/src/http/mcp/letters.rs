@@ -1,6 +1,7 @@
 //! What a running request says to its client before it is answered, as events of a stream, until someone sends them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Context;
 
 use bytes::Bytes;
@@ -16,6 +17,8 @@ const UNSENT: usize = 256 * 1024;
 pub(crate) struct Letters {
     events: Mutex<Vec<u8>>,
     waker: AtomicWaker,
+    /// Whoever would read them is gone.
+    unread: AtomicBool,
 }
 
 /// Writes one event.
@@ -48,9 +51,15 @@ impl Letters {
         !self.events.lock().is_empty()
     }
 
+    /// Nobody reads any more: nothing is kept, and nothing asked.
+    pub(crate) fn hang_up(&self) {
+        self.unread.store(true, Ordering::Release);
+        self.events.lock().clear();
+    }
+
     fn put(&self, message: &[u8]) -> bool {
         let mut events = self.events.lock();
-        let fits = events.len() + message.len() < UNSENT;
+        let fits = events.len() + message.len() < UNSENT && !self.unread.load(Ordering::Acquire);
         if fits {
             event(message, &mut events);
             drop(events);
@@ -71,5 +80,32 @@ impl Outlet for Letters {
 
     fn reaches(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_read_is_lost_at_some_point_and_at_once_when_nobody_reads() {
+        let letters = Letters::new();
+        let long = vec![b'x'; 1000];
+        let kept = (0..10_000).filter(|_| letters.request(&long)).count();
+        assert!((200..300).contains(&kept), "{kept}");
+        let waker = std::task::Waker::noop();
+        assert!(letters.poll_take(&Context::from_waker(waker)).is_some());
+        assert!(letters.request(b"{}"), "there is room again");
+        letters.hang_up();
+        assert!(!letters.any() && !letters.request(b"{}"), "nobody can be asked any more");
+        letters.notify(b"{}");
+        assert!(!letters.any());
+    }
+
+    #[test]
+    fn an_event_is_one_line_of_data() {
+        let mut out = Vec::new();
+        event(br#"{"a":1}"#, &mut out);
+        assert_eq!(out, b"event: message\ndata: {\"a\":1}\n\n");
     }
 }

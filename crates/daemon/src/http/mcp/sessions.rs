@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use covenant_gate::{Caller, Fault, Gate, random};
+use covenant_gate::{CallError, Caller, Fault, Gate, random};
 use covenant_mcp::server::Session;
 use covenant_model::principal::Principal;
 use covenant_model::session::{SessionBounds, SessionRecord};
@@ -38,6 +38,8 @@ pub(crate) struct Sessions {
     listening: Arc<Mutex<HashMap<Principal, usize>>>,
     /// How many the database has, as far as was seen.
     kept: AtomicU64,
+    /// Held while a session is opened, restored or ended: none comes back while it goes.
+    changing: tokio::sync::Mutex<()>,
 }
 
 /// One session.
@@ -49,10 +51,21 @@ pub(crate) struct Slot {
     used: AtomicU64,
     /// Up to when that is written down.
     written: AtomicU64,
-    /// How many streams are open on it: it is not idle while there is one.
-    streams: AtomicUsize,
+    /// How many streams are open on it and requests under way: it is not idle while there is one.
+    held: AtomicUsize,
     /// Ends the stream its client listens on.
     stream: Mutex<CancellationToken>,
+    /// It is over, and so is every stream on it.
+    over: CancellationToken,
+}
+
+/// Something that goes on in a session.
+pub(crate) struct Held(Arc<Slot>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.held.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 /// Where a session is.
@@ -74,7 +87,7 @@ pub(crate) struct Limits {
 pub(crate) struct Place {
     principal: Principal,
     listening: Arc<Mutex<HashMap<Principal, usize>>>,
-    slot: Option<Arc<Slot>>,
+    _held: Option<Held>,
 }
 
 impl Drop for Place {
@@ -85,9 +98,6 @@ impl Drop for Place {
             if *count == 0 {
                 listening.remove(&self.principal);
             }
-        }
-        if let Some(slot) = &self.slot {
-            slot.streams.fetch_sub(1, Ordering::AcqRel);
         }
     }
 }
@@ -106,13 +116,20 @@ impl Slot {
             principal,
             used: AtomicU64::new(used.millis()),
             written: AtomicU64::new(written.millis()),
-            streams: AtomicUsize::new(0),
+            held: AtomicUsize::new(0),
             stream: Mutex::default(),
+            over: CancellationToken::new(),
         })
     }
 
     fn is_idle(&self, since: Timestamp) -> bool {
-        self.used.load(Ordering::Relaxed) < since.millis() && self.streams.load(Ordering::Acquire) == 0
+        self.used.load(Ordering::Relaxed) < since.millis() && self.held.load(Ordering::Acquire) == 0
+    }
+
+    /// Not idle as long as what it gives is there.
+    pub(crate) fn held(self: &Arc<Self>) -> Held {
+        self.held.fetch_add(1, Ordering::AcqRel);
+        Held(self.clone())
     }
 
     /// It, if it is that caller's and not over; it is used now.
@@ -126,14 +143,14 @@ impl Slot {
 
     /// Ends the stream its client listened on, for another: each message goes to one of them.
     pub(crate) fn take_over(&self) -> CancellationToken {
-        let newer = CancellationToken::new();
+        let newer = self.over.child_token();
         std::mem::replace(&mut *self.stream.lock(), newer.clone()).cancel();
         newer
     }
 
     /// It is over: whoever listens on it, and whatever it has under way.
     fn end(&self) {
-        self.stream.lock().cancel();
+        self.over.cancel();
         self.session.abandon();
     }
 }
@@ -146,7 +163,7 @@ fn key(id: &str) -> Option<Key> {
 
 impl Sessions {
     pub(crate) fn new(store: Arc<Store>) -> Self {
-        Self { store, table: RwLock::default(), listening: Arc::default(), kept: AtomicU64::new(0) }
+        Self { store, table: RwLock::default(), listening: Arc::default(), kept: AtomicU64::new(0), changing: tokio::sync::Mutex::default() }
     }
 
     /// How many there are, as of the last time that one was opened or ended, or we swept.
@@ -178,13 +195,15 @@ impl Sessions {
             opened_at: now,
             used_at: now,
         };
-        let bounds = SessionBounds {
-            in_all: limits.in_all,
-            per_principal: PER_PRINCIPAL,
-            idle_since: now.minus(limits.idle),
-        };
-        // Those that go are the longest idle: one that was, and is used again, must not be taken for it.
-        self.write_down(SWEEP).await?;
+        // Nobody can push everyone else out.
+        let per_principal = PER_PRINCIPAL.min(limits.in_all.div_ceil(2));
+        let bounds =
+            SessionBounds { in_all: limits.in_all, per_principal, idle_since: now.minus(limits.idle) };
+        let _alone = self.changing.lock().await;
+        if usize::try_from(self.count()).is_ok_and(|kept| kept >= per_principal) {
+            // Some may have to go, the longest idle: what is only known here must be known there first.
+            self.write_down(now).await?;
+        }
         let gone = self.store.add_session(record, bounds).await?;
         self.changed_by(1, gone.len());
         let slot = Slot::new(key, principal.clone(), session, now, now);
@@ -215,9 +234,11 @@ impl Sessions {
         caller: &Caller,
         now: Timestamp,
         limits: Limits,
-    ) -> Result<Option<Arc<Slot>>, Fault> {
-        if gate.admit(caller).is_err() {
-            return Ok(None);
+    ) -> Result<Option<Arc<Slot>>, CallError> {
+        gate.admit(caller)?;
+        let _alone = self.changing.lock().await;
+        if let Some(slot) = self.table.read().get(&key) {
+            return Ok(slot.used_by(caller, now, limits));
         }
         let Some(record) = self.store.session(key).await? else { return Ok(None) };
         let Some(session) = Session::restored(gate.clone(), &record.state) else { return Ok(None) };
@@ -231,12 +252,28 @@ impl Sessions {
         self.store.set_session_state(slot.key, slot.session.kept()).await.map(drop)
     }
 
-    /// Ends a session.
-    pub(crate) async fn close(&self, slot: &Slot) -> Result<(), Fault> {
+    /// Ends a session; `false` if someone else has just done so.
+    pub(crate) async fn close(&self, slot: &Slot) -> Result<bool, Fault> {
+        let _alone = self.changing.lock().await;
         let removed = self.store.remove_session(slot.key).await?;
         self.changed_by(0, usize::from(removed));
         self.table.write().remove(&slot.key);
         slot.end();
+        Ok(removed)
+    }
+
+    /// Ends every session of a principal that is no longer one.
+    pub(crate) async fn close_all_of(&self, principal: &Principal) -> Result<(), Fault> {
+        let _alone = self.changing.lock().await;
+        let gone = self.store.remove_sessions_of(principal).await?;
+        self.changed_by(0, gone.len());
+        let ended: Vec<_> = {
+            let mut table = self.table.write();
+            table.extract_if(|_, slot| slot.principal == *principal).collect()
+        };
+        for (_, slot) in ended {
+            slot.end();
+        }
         Ok(())
     }
 
@@ -248,20 +285,19 @@ impl Sessions {
             return None;
         }
         *count += 1;
-        if let Some(slot) = slot {
-            slot.streams.fetch_add(1, Ordering::AcqRel);
-        }
         let (principal, listening) = (caller.principal().clone(), self.listening.clone());
-        Some(Place { principal, listening, slot: slot.cloned() })
+        Some(Place { principal, listening, _held: slot.map(Slot::held) })
     }
 
-    /// Writes down when sessions were last used, of those where that is behind by so much.
-    pub(crate) async fn write_down(&self, behind: Duration) -> Result<(), Fault> {
-        let behind = u64::try_from(behind.as_millis()).unwrap_or(u64::MAX);
+    /// Writes down when sessions were last used. Those in which something goes on are being used.
+    pub(crate) async fn write_down(&self, now: Timestamp) -> Result<(), Fault> {
         let newer: Vec<_> = {
             let table = self.table.read();
+            for slot in table.values().filter(|slot| slot.held.load(Ordering::Acquire) > 0) {
+                slot.used.fetch_max(now.millis(), Ordering::Relaxed);
+            }
             let used = table.values().map(|slot| (slot, slot.used.load(Ordering::Relaxed)));
-            let newer = used.filter(|(slot, used)| slot.written.load(Ordering::Relaxed) + behind < *used);
+            let newer = used.filter(|(slot, used)| slot.written.load(Ordering::Relaxed) < *used);
             newer.map(|(slot, used)| (slot.clone(), used)).collect()
         };
         if newer.is_empty() {
@@ -278,12 +314,7 @@ impl Sessions {
     /// Ends what is idle, and writes down what was used.
     pub(crate) async fn sweep(&self, now: Timestamp, limits: Limits) -> Result<(), Fault> {
         let since = now.minus(limits.idle);
-        for slot in self.table.read().values() {
-            if slot.streams.load(Ordering::Acquire) > 0 {
-                slot.used.fetch_max(now.millis(), Ordering::Relaxed);
-            }
-        }
-        self.write_down(Duration::ZERO).await?;
+        self.write_down(now).await?;
         self.store.expire_sessions(since).await?;
         self.kept.store(self.store.count_sessions().await?, Ordering::Relaxed);
         let mut ended = Vec::new();

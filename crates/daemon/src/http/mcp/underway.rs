@@ -9,14 +9,18 @@ use covenant_mcp::reply::Answer;
 use covenant_mcp::server::{Running, Session};
 use tokio_util::sync::CancellationToken;
 
+use super::letters::Letters;
+use super::sessions::Held;
 use crate::http::seats::Engaged;
 
 /// A request under way. Dropped before its end, it is taken back, or goes on without its client.
 pub(crate) struct Underway {
     running: Option<Running>,
     session: Arc<Session>,
-    /// Whether a client that hangs up has not thereby taken its request back: so it was before 2026.
-    outlasts: bool,
+    /// The session it is in, of the handshake's era: a client that hung up had not thereby taken its request back.
+    held: Option<Held>,
+    /// What it says on its way, if its client hears that.
+    letters: Option<Arc<Letters>>,
     engaged: Arc<Engaged>,
     giving_up: CancellationToken,
 }
@@ -25,11 +29,12 @@ impl Underway {
     pub(crate) fn new(
         running: Running,
         session: Arc<Session>,
-        outlasts: bool,
+        held: Option<Held>,
+        letters: Option<Arc<Letters>>,
         engaged: Arc<Engaged>,
         giving_up: CancellationToken,
     ) -> Self {
-        Self { running: Some(running), session, outlasts, engaged, giving_up }
+        Self { running: Some(running), session, held, letters, engaged, giving_up }
     }
 
     /// The answer, once.
@@ -48,7 +53,11 @@ impl Drop for Underway {
         let Some(mut running) = self.running.take() else { return };
         let (session, engaged, giving_up) =
             (self.session.clone(), self.engaged.clone(), self.giving_up.clone());
-        if !self.outlasts {
+        let held = self.held.take();
+        if let Some(letters) = &self.letters {
+            letters.hang_up();
+        }
+        if held.is_none() {
             session.abandon();
         }
         // A tool that is taken back has a moment to wind down, and its end is recorded either way.
@@ -61,7 +70,7 @@ impl Drop for Underway {
                     let _ = running.await;
                 }
             }
-            drop(engaged);
+            drop((engaged, held));
         });
     }
 }
