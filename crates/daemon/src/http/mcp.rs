@@ -93,7 +93,7 @@ pub(crate) async fn answer(
         Method::POST => async { asker()?.post(body).await }.await,
         Method::GET => async { asker()?.get().await }.await,
         Method::DELETE => async { asker()?.delete().await }.await,
-        _ => Err(Early::no_method()),
+        _ => return Err(body),
     };
     Ok(answered.unwrap_or_else(Early::response))
 }
