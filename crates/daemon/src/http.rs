@@ -4,6 +4,7 @@ pub(crate) mod api;
 pub(crate) mod auth;
 mod connection;
 pub(crate) mod document;
+mod eager;
 pub(crate) mod guard;
 mod line;
 pub(crate) mod mcp;

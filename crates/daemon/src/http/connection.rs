@@ -16,6 +16,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::eager::Eager;
 use super::patient::Patient;
 use super::seats::{Engaged, Seat};
 use crate::shutdown::Stop;
@@ -62,9 +63,10 @@ where
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_headers(100).max_buf_size(HEAD);
     let stream = TokioIo::new(Patient::new(stream, PATIENCE, Arc::clone(&seat)));
     let mut served = pin!(http.serve_connection(stream, service).with_upgrades());
+    let eager = Eager::new();
     let outcome = tokio::select! {
         outcome = poll_fn(|cx| {
-            let polled = served.as_mut().poll(cx);
+            let polled = eager.poll(served.as_mut(), cx);
             if polled.is_pending() {
                 seat.settle();
             }

@@ -39,7 +39,7 @@ use crate::daemon::Daemon;
 use accept::{Accepts, accepts};
 use early::{Early, json};
 use letters::Letters;
-use sessions::{Limits, Slot};
+use sessions::{Known, Limits, Slot};
 use stream::{Call, Listening};
 use underway::Underway;
 
@@ -89,10 +89,12 @@ pub(crate) async fn answer(
         return Err(body);
     }
     let asker = || Asker::of(daemon, &parts.headers, via, engaged);
-    let answered = match parts.method {
-        Method::POST => async { asker()?.post(body).await }.await,
-        Method::GET => async { asker()?.get().await }.await,
-        Method::DELETE => async { asker()?.delete().await }.await,
+    // What is rare is boxed: this future is moved about with every request, and should be small.
+    let answered = match (&parts.method, asker()) {
+        (&Method::POST, Ok(asker)) => asker.post(body).await,
+        (&Method::GET, Ok(asker)) => Box::pin(asker.get()).await,
+        (&Method::DELETE, Ok(asker)) => Box::pin(asker.delete()).await,
+        (&Method::POST | &Method::GET | &Method::DELETE, Err(early)) => Err(early),
         _ => return Err(body),
     };
     Ok(answered.unwrap_or_else(Early::response))
@@ -158,11 +160,14 @@ impl<'a> Asker<'a> {
             Received::Answered(answer) => {
                 if let Some(slot) = slot.filter(|_| TOLD.contains(&ask.request.method.as_ref())) {
                     let daemon = self.daemon.clone();
-                    let kept = self.whole(async move { daemon.sessions.keep(&slot).await }).await;
+                    let kept = self.whole(async move { daemon.sessions.keep(&slot).await });
+                    let kept = Box::pin(kept).await;
                     kept.map_err(|fault| Early::broken(Some(&answer.id), &fault))?;
                 }
                 let opened = match way {
-                    Way::Opening if session.is_open() => Some(self.open(session, &answer.id).await?),
+                    Way::Opening if session.is_open() => {
+                        Some(Box::pin(self.open(session, &answer.id)).await?)
+                    }
                     _ => None,
                 };
                 // A client that takes only streams is told what went wrong all the same, under its status.
@@ -230,8 +235,11 @@ impl<'a> Asker<'a> {
     async fn delete(&self) -> Result<Response, Early> {
         let (slot, daemon) = (self.named().await?, self.daemon.clone());
         let closed = self.whole(async move { daemon.sessions.close(&slot).await }).await;
-        closed.map_err(|fault| Early::broken(None, &fault))?;
-        Ok(StatusCode::NO_CONTENT.into_response())
+        match closed {
+            Ok(true) => Ok(StatusCode::NO_CONTENT.into_response()),
+            Ok(false) => Err(Early::no_session(None)),
+            Err(fault) => Err(Early::broken(None, &fault)),
+        }
     }
 
     /// The session the headers name. Without one there is nothing here but POST: so it is for a stateless client.
@@ -249,12 +257,18 @@ impl<'a> Asker<'a> {
     /// The session of that id, if it is this caller's.
     async fn slot(&self, session: &str, id: Option<&Id>) -> Result<Arc<Slot>, Early> {
         let (now, limits) = (self.daemon.clock.now(), limits(self.daemon));
-        let found = self.daemon.sessions.find(session, &self.daemon.gate, &self.caller, now, limits).await;
-        let found = found.map_err(|error| match error {
-            CallError::Refused(refusal) => Early::refused(id, refusal),
-            CallError::Fault(fault) => Early::broken(id, &fault),
-        })?;
-        found.ok_or_else(|| Early::no_session(id))
+        let sessions = &self.daemon.sessions;
+        let found = match sessions.known(session, &self.caller, now, limits) {
+            Known::Here(slot) => Ok(slot),
+            Known::Elsewhere(key) => {
+                Box::pin(sessions.restore(key, &self.daemon.gate, &self.caller, now, limits)).await
+            }
+        };
+        match found {
+            Ok(slot) => slot.ok_or_else(|| Early::no_session(id)),
+            Err(CallError::Refused(refusal)) => Err(Early::refused(id, refusal)),
+            Err(CallError::Fault(fault)) => Err(Early::broken(id, &fault)),
+        }
     }
 
     /// Keeps a session that has begun; the id its client shows from now on.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use covenant_gate::operator::AddClientError;
+use covenant_model::principal::Principal;
 use covenant_model::api::NewClient;
 use http::{StatusCode, Uri};
 
@@ -53,5 +54,8 @@ pub(crate) async fn revoke(
         let message = format!("there is no client `{name}` with a valid token");
         return Err(Failure::not_found(message, "see who there is with `covenant clients list`"));
     };
+    if let Ok(principal) = Principal::client(&name) {
+        daemon.sessions.close_all_of(&principal).await?;
+    }
     reply::json(&daemon.gate.redactor(), &removed)
 }

@@ -28,7 +28,8 @@ const STREAMS: usize = 1024;
 /// How often what is idle is ended, and what was used is written down.
 const SWEEP: Duration = Duration::from_mins(1);
 
-type Key = [u8; 32];
+/// The hash a session is known by.
+pub(crate) type Key = [u8; 32];
 
 /// All sessions, and all who listen.
 pub(crate) struct Sessions {
@@ -37,6 +38,8 @@ pub(crate) struct Sessions {
     listening: Arc<Mutex<HashMap<Principal, usize>>>,
     /// How many the database has, as far as was seen.
     kept: AtomicU64,
+    /// Held while a session is opened, restored or ended: none comes back while it goes.
+    changing: tokio::sync::Mutex<()>,
 }
 
 /// One session.
@@ -63,6 +66,14 @@ impl Drop for Held {
     fn drop(&mut self) {
         self.0.held.fetch_sub(1, Ordering::AcqRel);
     }
+}
+
+/// Where a session is.
+pub(crate) enum Known {
+    /// Here, or nowhere.
+    Here(Option<Arc<Slot>>),
+    /// If anywhere, in the database.
+    Elsewhere(Key),
 }
 
 /// How long and how many.
@@ -121,6 +132,15 @@ impl Slot {
         Held(self.clone())
     }
 
+    /// It, if it is that caller's and not over; it is used now.
+    fn used_by(self: &Arc<Self>, caller: &Caller, now: Timestamp, limits: Limits) -> Option<Arc<Self>> {
+        let theirs = self.principal == *caller.principal() && !self.is_idle(now.minus(limits.idle));
+        theirs.then(|| {
+            self.used.fetch_max(now.millis(), Ordering::Relaxed);
+            self.clone()
+        })
+    }
+
     /// Ends the stream its client listened on, for another: each message goes to one of them.
     pub(crate) fn take_over(&self) -> CancellationToken {
         let newer = self.over.child_token();
@@ -143,7 +163,7 @@ fn key(id: &str) -> Option<Key> {
 
 impl Sessions {
     pub(crate) fn new(store: Arc<Store>) -> Self {
-        Self { store, table: RwLock::default(), listening: Arc::default(), kept: AtomicU64::new(0) }
+        Self { store, table: RwLock::default(), listening: Arc::default(), kept: AtomicU64::new(0), changing: tokio::sync::Mutex::default() }
     }
 
     /// How many there are, as of the last time that one was opened or ended, or we swept.
@@ -175,14 +195,17 @@ impl Sessions {
             opened_at: now,
             used_at: now,
         };
-        let bounds = SessionBounds {
-            in_all: limits.in_all,
-            per_principal: PER_PRINCIPAL,
-            idle_since: now.minus(limits.idle),
-        };
-        // Those that go are the longest idle: one that was, and is used again, must not be taken for it.
-        self.renew(now);
-        self.write_down(SWEEP).await?;
+        // Nobody can push everyone else out.
+        let per_principal = PER_PRINCIPAL.min(limits.in_all.div_ceil(2));
+        // The sweep ends what is idle: the database alone may take one for it that was just used.
+        let mut bounds =
+            SessionBounds { in_all: limits.in_all, per_principal, idle_since: Timestamp::from_millis(0) };
+        let _alone = self.changing.lock().await;
+        if usize::try_from(self.count()).is_ok_and(|kept| kept >= per_principal) {
+            // Some may have to go, the longest idle: what is only known here must be known there first.
+            self.write_down(now).await?;
+            bounds.idle_since = now.minus(limits.idle);
+        }
         let gone = self.store.add_session(record, bounds).await?;
         self.changed_by(1, gone.len());
         let slot = Slot::new(key, principal.clone(), session, now, now);
@@ -196,41 +219,34 @@ impl Sessions {
         Ok(id)
     }
 
-    /// The caller's session of that id. One that is unknown, over, or another's is none, all alike.
-    pub(crate) async fn find(
+    /// The caller's session of that id, if it is known here. One that is unknown, over, or another's is none, all alike.
+    pub(crate) fn known(&self, id: &str, caller: &Caller, now: Timestamp, limits: Limits) -> Known {
+        let Some(key) = key(id) else { return Known::Here(None) };
+        match self.table.read().get(&key) {
+            Some(slot) => Known::Here(slot.used_by(caller, now, limits)),
+            None => Known::Elsewhere(key),
+        }
+    }
+
+    /// A session from before the daemon started, or of another daemon. Asking the database is counted like a request.
+    pub(crate) async fn restore(
         &self,
-        id: &str,
+        key: Key,
         gate: &Arc<Gate>,
         caller: &Caller,
         now: Timestamp,
         limits: Limits,
     ) -> Result<Option<Arc<Slot>>, CallError> {
-        let Some(key) = key(id) else { return Ok(None) };
-        let known = self.table.read().get(&key).cloned();
-        let slot = match known {
-            Some(slot) => Some(slot),
-            None => self.restore(key, gate, caller).await?,
-        };
-        let since = now.minus(limits.idle);
-        Ok(slot.filter(|slot| slot.principal == *caller.principal() && !slot.is_idle(since)).inspect(
-            |slot| {
-                slot.used.fetch_max(now.millis(), Ordering::Relaxed);
-            },
-        ))
-    }
-
-    /// A session from before the daemon started, or of another daemon. Asking the database is counted like a request.
-    async fn restore(
-        &self,
-        key: Key,
-        gate: &Arc<Gate>,
-        caller: &Caller,
-    ) -> Result<Option<Arc<Slot>>, CallError> {
         gate.admit(caller)?;
+        let _alone = self.changing.lock().await;
+        if let Some(slot) = self.table.read().get(&key) {
+            return Ok(slot.used_by(caller, now, limits));
+        }
         let Some(record) = self.store.session(key).await? else { return Ok(None) };
         let Some(session) = Session::restored(gate.clone(), &record.state) else { return Ok(None) };
         let slot = Slot::new(key, record.principal, session, record.used_at, record.used_at);
-        Ok(Some(self.table.write().entry(key).or_insert(slot).clone()))
+        let slot = self.table.write().entry(key).or_insert(slot).clone();
+        Ok(slot.used_by(caller, now, limits))
     }
 
     /// Writes down what a session knows, after that changed.
@@ -238,12 +254,28 @@ impl Sessions {
         self.store.set_session_state(slot.key, slot.session.kept()).await.map(drop)
     }
 
-    /// Ends a session.
-    pub(crate) async fn close(&self, slot: &Slot) -> Result<(), Fault> {
+    /// Ends a session; `false` if someone else has just done so.
+    pub(crate) async fn close(&self, slot: &Slot) -> Result<bool, Fault> {
+        let _alone = self.changing.lock().await;
         let removed = self.store.remove_session(slot.key).await?;
         self.changed_by(0, usize::from(removed));
         self.table.write().remove(&slot.key);
         slot.end();
+        Ok(removed)
+    }
+
+    /// Ends every session of a principal that is no longer one.
+    pub(crate) async fn close_all_of(&self, principal: &Principal) -> Result<(), Fault> {
+        let _alone = self.changing.lock().await;
+        let gone = self.store.remove_sessions_of(principal).await?;
+        self.changed_by(0, gone.len());
+        let ended: Vec<_> = {
+            let mut table = self.table.write();
+            table.extract_if(|_, slot| slot.principal == *principal).collect()
+        };
+        for (_, slot) in ended {
+            slot.end();
+        }
         Ok(())
     }
 
@@ -259,20 +291,15 @@ impl Sessions {
         Some(Place { principal, listening, _held: slot.map(Slot::held) })
     }
 
-    /// Those in which something goes on are being used.
-    fn renew(&self, now: Timestamp) {
-        for slot in self.table.read().values().filter(|slot| slot.held.load(Ordering::Acquire) > 0) {
-            slot.used.fetch_max(now.millis(), Ordering::Relaxed);
-        }
-    }
-
-    /// Writes down when sessions were last used, of those where that is behind by so much.
-    pub(crate) async fn write_down(&self, behind: Duration) -> Result<(), Fault> {
-        let behind = u64::try_from(behind.as_millis()).unwrap_or(u64::MAX);
+    /// Writes down when sessions were last used. Those in which something goes on are being used.
+    pub(crate) async fn write_down(&self, now: Timestamp) -> Result<(), Fault> {
         let newer: Vec<_> = {
             let table = self.table.read();
+            for slot in table.values().filter(|slot| slot.held.load(Ordering::Acquire) > 0) {
+                slot.used.fetch_max(now.millis(), Ordering::Relaxed);
+            }
             let used = table.values().map(|slot| (slot, slot.used.load(Ordering::Relaxed)));
-            let newer = used.filter(|(slot, used)| slot.written.load(Ordering::Relaxed) + behind < *used);
+            let newer = used.filter(|(slot, used)| slot.written.load(Ordering::Relaxed) < *used);
             newer.map(|(slot, used)| (slot.clone(), used)).collect()
         };
         if newer.is_empty() {
@@ -289,8 +316,7 @@ impl Sessions {
     /// Ends what is idle, and writes down what was used.
     pub(crate) async fn sweep(&self, now: Timestamp, limits: Limits) -> Result<(), Fault> {
         let since = now.minus(limits.idle);
-        self.renew(now);
-        self.write_down(Duration::ZERO).await?;
+        self.write_down(now).await?;
         self.store.expire_sessions(since).await?;
         self.kept.store(self.store.count_sessions().await?, Ordering::Relaxed);
         let mut ended = Vec::new();
