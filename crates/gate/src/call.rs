@@ -37,6 +37,10 @@ pub(crate) struct Passage<'p> {
     pub(crate) cleared: Cleared<'p>,
     pub(crate) digest: Digest,
     pub(crate) tool: &'p str,
+    /// Of all arguments, as what a client carries between rounds is bound to them.
+    pub(crate) whole: Digest,
+    /// Of the tool.
+    pub(crate) definition: &'p [u8],
 }
 
 /// Which tool, with which arguments.
@@ -69,7 +73,7 @@ impl Gate {
             Ok(cleared) => cleared,
             Err(error) => return Err(trail.refused(error).await),
         };
-        let digest = self.digest_of(&request.arguments);
+        let (digest, whole) = self.digests_of(&request.arguments);
         let arguments = match arguments::validate(entry, request.arguments) {
             Ok(arguments) => arguments,
             Err(refusal) => {
@@ -89,12 +93,14 @@ impl Gate {
         }
         let mut context =
             context.within(entry.limit).traced(trail.trace()).inside(trail.call(), self.redactor());
-        if let Err(refusal) = self.resume(caller, &entry.agent_id, digest, &mut context) {
+        if let Err(refusal) = self.resume(caller, &entry.agent_id, (whole, &entry.definition), &mut context) {
             cleared.give_back().await;
             return Err(trail.refused(refusal.into()).await);
         }
         let tool = entry.spec.name.as_str();
-        self.pass(Passage { trail, cleared, digest, tool }, &context, |permit, context| {
+        let definition = &entry.definition;
+        let passage = Passage { trail, cleared, digest, tool, whole, definition };
+        self.pass(passage, &context, |permit, context| {
             Box::pin(async move { Ok(entry.tool.run(permit, arguments, context).await) })
         })
         .await
@@ -107,7 +113,7 @@ impl Gate {
         context: &'c Context,
         work: impl FnOnce(Permit, &'c Context) -> Work<'c>,
     ) -> Result<Redacted, CallError> {
-        let Passage { trail, cleared, digest, tool } = passage;
+        let Passage { trail, cleared, digest, tool, whole, definition } = passage;
         if context.cancel.is_cancelled() {
             cleared.give_back().await;
             return Err(trail.refused(Refusal::Cancelled { tool: tool.to_owned() }.into()).await);
@@ -123,7 +129,7 @@ impl Gate {
         let ended = run(tool, context, work(permit, context)).await;
         let left = ended.and_then(|output| match output.split() {
             Ok(output) => Ok(self.leave(output)?),
-            Err(unanswered) => self.pause(tool, unanswered, &started.bound(digest), context),
+            Err(unanswered) => self.pause(tool, unanswered, &started.bound(whole, definition), context),
         });
         match left {
             Ok(result) => started.finished_with(result, &context.asked()).await,
@@ -141,11 +147,11 @@ impl Gate {
         &self,
         caller: &Caller,
         agent_id: &str,
-        arguments: Digest,
+        (arguments, definition): (Digest, &[u8]),
         context: &mut Context,
     ) -> Result<(), Refusal> {
         let Some(text) = context.to_open() else { return Ok(()) };
-        let bound = Bound { principal: caller.principal().as_str(), agent_id, arguments };
+        let bound = Bound { principal: caller.principal().as_str(), agent_id, arguments, definition };
         match self.seal.open(text, &bound, self.clock.now()) {
             Some(carried) => {
                 context.carry(carried);
@@ -191,16 +197,16 @@ impl Gate {
         Ok(Redacted::input_required(&asked, &state)?)
     }
 
-    /// The keyed digest of arguments, without a `token` among them.
-    pub(crate) fn digest_of(&self, arguments: &Map<String, Value>) -> Digest {
-        let bytes = if arguments.contains_key("token") {
-            let mut without = arguments.clone();
-            without.remove("token");
-            serde_json::to_vec(&without)
-        } else {
-            serde_json::to_vec(arguments)
-        };
-        self.audit().digest(&bytes.unwrap_or_default())
+    /// The keyed digests of arguments: without a `token` among them, for the log, and of them all.
+    pub(crate) fn digests_of(&self, arguments: &Map<String, Value>) -> (Digest, Digest) {
+        let digest = |arguments| self.audit().digest(&serde_json::to_vec(arguments).unwrap_or_default());
+        let whole = digest(arguments);
+        if !arguments.contains_key("token") {
+            return (whole, whole);
+        }
+        let mut without = arguments.clone();
+        without.remove("token");
+        (digest(&without), whole)
     }
 
     async fn unknown(&self, caller: &Caller, name: &str, context: &Context) -> CallError {

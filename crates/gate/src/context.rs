@@ -275,7 +275,7 @@ impl Context {
                 let request =
                     serde_json::json!({ "method": inquiry.kind.method(), "params": inquiry.params });
                 requests.insert(key.clone(), request);
-            } else if let Some(answer) = round.responses.get(key) {
+            } else if let Some(answer) = round.responses.get(key).filter(|answer| answer.is_object()) {
                 answers.insert(key.clone(), answer.clone());
             }
         }

@@ -226,12 +226,12 @@ impl Gate {
             cleared.give_back().await;
             return Err(trail.refused(error).await);
         }
-        let digest = self.digest_of(&asked.arguments);
-        if let Err(refusal) = self.resume(caller, &asked.agent_id, digest, context) {
+        let (digest, whole) = self.digests_of(&asked.arguments);
+        if let Err(refusal) = self.resume(caller, &asked.agent_id, (whole, &[]), context) {
             cleared.give_back().await;
             return Err(trail.refused(refusal.into()).await);
         }
-        let passage = Passage { trail, cleared, digest, tool: &asked.agent_id };
+        let passage = Passage { trail, cleared, digest, tool: &asked.agent_id, whole, definition: &[] };
         self.pass(passage, context, |_permit, context| {
             let provided = work(context);
             Box::pin(async move {

@@ -13,6 +13,7 @@ use covenant_model::token;
 
 use crate::authenticate::Caller;
 use crate::gate::Gate;
+use crate::limit::elapsed;
 use crate::ports::TokenRecord;
 use crate::random;
 use crate::refusal::{Fault, Refusal};
@@ -87,6 +88,17 @@ impl Gate {
         let parts = [pid, peer.program, peer.terminal.map(|tty| format!("on {tty}"))];
         let peer = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
         Ok(Operator { principal, peer })
+    }
+
+    /// Writes down that someone else tried to administer this home; of a flood, one a minute.
+    pub fn record_refused(&self, caller: &Caller, refusal: &Refusal) {
+        self.count_refusal(refusal);
+        if caller.bucket.worth_reporting(elapsed(self.opened)) {
+            let principal = caller.principal().as_str();
+            let mut event = Event::new(principal, "gate", Kind::CallRefused, Decision::Refused);
+            event.reason = Some(refusal.code());
+            self.audit().owe(event, &self.redactor());
+        }
     }
 
     /// Gives a grant: signed, stored, recorded, in force.

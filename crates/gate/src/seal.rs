@@ -38,13 +38,24 @@ pub(crate) struct Carried {
 pub(crate) struct Bound<'a> {
     pub(crate) principal: &'a str,
     pub(crate) agent_id: &'a str,
+    /// Of everything it is called with.
     pub(crate) arguments: Digest,
+    /// Of what is called: another tool under the same name is another call.
+    pub(crate) definition: &'a [u8],
 }
 
 impl Bound<'_> {
     /// Neither a principal nor a tool's name holds a NUL.
     fn bytes(&self) -> Vec<u8> {
-        [self.principal.as_bytes(), b"\0", self.agent_id.as_bytes(), b"\0", &self.arguments.0].concat()
+        [
+            self.principal.as_bytes(),
+            b"\0",
+            self.agent_id.as_bytes(),
+            b"\0",
+            &self.arguments.0,
+            self.definition,
+        ]
+        .concat()
     }
 }
 
@@ -98,7 +109,7 @@ mod tests {
     use super::*;
 
     fn bound(principal: &str) -> Bound<'_> {
-        Bound { principal, agent_id: "tool:x", arguments: Digest([1; 32]) }
+        Bound { principal, agent_id: "tool:x", arguments: Digest([1; 32]), definition: b"d" }
     }
 
     #[test]
@@ -114,6 +125,8 @@ mod tests {
         let other = Bound { agent_id: "tool:y", ..bound("client:a") };
         assert_eq!(seal.open(&text, &other, at(1000)), None);
         let other = Bound { arguments: Digest([2; 32]), ..bound("client:a") };
+        assert_eq!(seal.open(&text, &other, at(1000)), None);
+        let other = Bound { definition: b"e", ..bound("client:a") };
         assert_eq!(seal.open(&text, &other, at(1000)), None);
         let another = Seal::new(Digest([8; 32])).unwrap();
         assert_eq!(another.open(&text, &bound("client:a"), at(1000)), None);

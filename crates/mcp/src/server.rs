@@ -277,9 +277,6 @@ impl Session {
         let Found { params, meta } = ask.found.as_ref().map_err(Clone::clone)?;
         let request = &ask.request;
         *era = era::of(&request.method, meta)?;
-        if self.flights.holds(&request.id) {
-            return Err(RpcError::invalid_request("a request with this `id` is still under way"));
-        }
         let (level, kinds) = match era {
             Era::Legacy => {
                 let state = self.state.lock();
@@ -353,7 +350,7 @@ impl Session {
             (Era::Legacy, _) | (_, Kind::Unasking) => None,
             (Era::Modern, _) => Some(asked.params.round(asked.kinds)?),
         };
-        let flight = self.flights.begin(self, &asked.id);
+        let flight = self.flights.begin(self, &asked.id)?;
         let report = Report::of(asked.progress, asked.level, outlet);
         let mut context = Context::new(flight.token().clone()).traced(asked.trace);
         if let Some(report) = &report {

@@ -60,7 +60,7 @@ fn operator(daemon: &Daemon, parts: &Parts) -> Result<Operator, Refusal> {
         _ => None,
     };
     let operator = daemon.gate.operator(&caller, peer::of(pid));
-    operator.inspect_err(|refusal| daemon.gate.count_refusal(refusal))
+    operator.inspect_err(|refusal| daemon.gate.record_refused(&caller, refusal))
 }
 
 impl FromRequestParts<Arc<Daemon>> for Who {

@@ -49,7 +49,7 @@ impl<'g> Trail<'g> {
             gate,
             principal: caller.principal().clone(),
             agent_id: agent_id.to_owned(),
-            call: CallId::from_random(random::bytes()?),
+            call: CallId::from_random(random::name()?),
             trace: gate.trace_of(context)?,
             redactor: gate.redactor(),
             checks: Vec::with_capacity(1),
@@ -203,8 +203,9 @@ impl Started<'_> {
     }
 
     /// Which call this is, for what its client carries.
-    pub(crate) fn bound(&self, arguments: Digest) -> Bound<'_> {
-        Bound { principal: self.trail.principal.as_str(), agent_id: &self.trail.agent_id, arguments }
+    pub(crate) fn bound<'b>(&'b self, arguments: Digest, definition: &'b [u8]) -> Bound<'b> {
+        let Trail { principal, agent_id, .. } = &self.trail;
+        Bound { principal: principal.as_str(), agent_id, arguments, definition }
     }
 
     async fn end(

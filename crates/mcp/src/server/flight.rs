@@ -1,6 +1,7 @@
 //! Which requests of a client are under way, so that it can take them back.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -8,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Session;
 use crate::message::Id;
+use crate::reply::RpcError;
 
 /// The requests under way, by id.
 #[derive(Default)]
@@ -28,14 +30,18 @@ pub(super) enum End {
 }
 
 impl Flights {
-    pub(super) fn holds(&self, id: &Id) -> bool {
-        self.table.lock().contains_key(id)
-    }
-
-    pub(super) fn begin(&self, session: &Arc<Session>, id: &Id) -> Flight {
+    /// Begins one; an id that is under way already is another's.
+    pub(super) fn begin(&self, session: &Arc<Session>, id: &Id) -> Result<Flight, RpcError> {
         let token = CancellationToken::new();
-        self.table.lock().insert(id.clone(), Under { token: token.clone(), taken_back: false });
-        Flight { session: session.clone(), id: id.clone(), token }
+        match self.table.lock().entry(id.clone()) {
+            Entry::Occupied(_) => {
+                Err(RpcError::invalid_request("a request with this `id` is still under way"))
+            }
+            Entry::Vacant(free) => {
+                free.insert(Under { token: token.clone(), taken_back: false });
+                Ok(Flight { session: session.clone(), id: id.clone(), token })
+            }
+        }
     }
 
     /// The client took that request back; an id that is not under way is one that has just ended.

@@ -269,7 +269,7 @@ impl Session {
         // Counted before they are looked at: a client cannot have a million of them judged.
         let resources = wanted.resource_subscriptions.into_iter().take(FOLLOWED).filter(may).collect();
         self.state.lock().listener = Some(asked.admitted.clone());
-        let flight = self.flights.begin(self, &asked.id);
+        let flight = self.flights.begin(self, &asked.id)?;
         let lists = Lists {
             tools: wanted.tools_list_changed,
             prompts: wanted.prompts_list_changed,

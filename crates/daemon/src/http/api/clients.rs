@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use covenant_gate::operator::AddClientError;
-use covenant_model::principal::Principal;
 use covenant_model::api::NewClient;
+use covenant_model::principal::Principal;
 use http::{StatusCode, Uri};
 
 use super::super::auth::Admin;

@@ -21,13 +21,18 @@ pub(crate) fn accepts(headers: &HeaderMap) -> Accepts {
     for value in headers.get_all(ACCEPT) {
         for part in value.to_str().unwrap_or_default().split(',') {
             said = true;
-            match essence(part).as_str() {
-                _ if refused(part) => {}
-                "application/json" | "application/*" => accepts.json = true,
-                "text/event-stream" => (accepts.stream, accepts.streams) = (true, true),
-                "text/*" => accepts.stream = true,
-                "*/*" => (accepts.json, accepts.stream) = (true, true),
-                _ => {}
+            let is = |name: &str| essence(part).eq_ignore_ascii_case(name);
+            if refused(part) {
+                continue;
+            }
+            if is("application/json") || is("application/*") {
+                accepts.json = true;
+            } else if is("text/event-stream") {
+                (accepts.stream, accepts.streams) = (true, true);
+            } else if is("text/*") {
+                accepts.stream = true;
+            } else if is("*/*") {
+                (accepts.json, accepts.stream) = (true, true);
             }
         }
     }
@@ -44,12 +49,12 @@ fn refused(part: &str) -> bool {
 /// Whether the body says it is JSON. A page in a browser can send other kinds without asking first.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    value.is_some_and(|value| value == "application/json" || essence(value) == "application/json")
+    value.is_some_and(|value| essence(value).eq_ignore_ascii_case("application/json"))
 }
 
-/// A media type without its parameters, in lower case.
-fn essence(text: &str) -> String {
-    text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+/// A media type without its parameters.
+fn essence(text: &str) -> &str {
+    text.split(';').next().unwrap_or_default().trim_ascii()
 }
 
 #[cfg(test)]

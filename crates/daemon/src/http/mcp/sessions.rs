@@ -163,7 +163,13 @@ fn key(id: &str) -> Option<Key> {
 
 impl Sessions {
     pub(crate) fn new(store: Arc<Store>) -> Self {
-        Self { store, table: RwLock::default(), listening: Arc::default(), kept: AtomicU64::new(0), changing: tokio::sync::Mutex::default() }
+        Self {
+            store,
+            table: RwLock::default(),
+            listening: Arc::default(),
+            kept: AtomicU64::new(0),
+            changing: tokio::sync::Mutex::default(),
+        }
     }
 
     /// How many there are, as of the last time that one was opened or ended, or we swept.
