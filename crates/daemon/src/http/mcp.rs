@@ -95,7 +95,7 @@ pub(crate) async fn answer(
         (&Method::GET, Ok(asker)) => Box::pin(asker.get()).await,
         (&Method::DELETE, Ok(asker)) => Box::pin(asker.delete()).await,
         (&Method::POST | &Method::GET | &Method::DELETE, Err(early)) => Err(early),
-        _ => return Err(body),
+        _ => Err(Early::no_method()),
     };
     Ok(answered.unwrap_or_else(Early::response))
 }

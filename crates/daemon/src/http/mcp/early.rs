@@ -48,6 +48,12 @@ impl Early {
         Self::new(StatusCode::NOT_ACCEPTABLE, id, error)
     }
 
+    /// A method that is for nobody.
+    pub(super) fn no_method() -> Self {
+        let error = RpcError::invalid_request("send messages by POST; GET and DELETE are for sessions");
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, None, error).with(ALLOW, "GET, POST, DELETE")
+    }
+
     /// A method that is for sessions, without one.
     pub(super) fn sessions_only() -> Self {
         let error = RpcError::invalid_request("this is for sessions only: send `Mcp-Session-Id`, or POST");
