@@ -109,7 +109,7 @@ pub(crate) async fn end(daemon: &Daemon, lock: Lock) {
         daemon.stop.giving_up.cancel();
         daemon.stop.idle(WIND_DOWN).await;
     }
-    if let Err(fault) = daemon.sessions.write_down(daemon.clock.now(), Duration::ZERO).await {
+    if let Err(fault) = daemon.sessions.write_down(daemon.clock.now()).await {
         tracing::warn!(target: "covenant", cause = fault.cause(), "when sessions were last used is not kept: {fault}");
     }
     daemon.spans.finish(&daemon.gate).await;

@@ -54,6 +54,20 @@ fn a_second_stream_of_a_session_takes_over_from_the_first() {
 }
 
 #[test]
+fn no_stream_outlives_its_session_however_close_the_end_is() {
+    let home = unhurried();
+    let daemon = home.up();
+    let mut client = client(&home, &daemon, "racing", &[]);
+    for _ in 0..50 {
+        client.initialize();
+        let get = client.begin(&client.in_session(client.bare("GET")).with("Accept", "text/event-stream"));
+        assert_eq!(client.end().status, 204);
+        let answer = get.answer();
+        assert!(matches!((answer.status, answer.text.as_str()), (200, "") | (404, _)), "{answer:?}");
+    }
+}
+
+#[test]
 fn a_daemon_that_stops_ends_subscriptions_with_a_result_and_streams_without() {
     let home = unhurried();
     let daemon = home.up();

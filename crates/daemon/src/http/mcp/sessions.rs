@@ -155,11 +155,6 @@ impl Slot {
     }
 }
 
-/// Since when the database must not have heard of a session for it to be over: what is used is written down this often.
-fn over_since(now: Timestamp, limits: Limits) -> Timestamp {
-    now.minus(limits.idle).minus(SWEEP)
-}
-
 /// The key of an id; only what could be one of ours has one.
 fn key(id: &str) -> Option<Key> {
     let sound = id.len() == 43 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
@@ -208,12 +203,15 @@ impl Sessions {
         };
         // Nobody can push everyone else out.
         let per_principal = PER_PRINCIPAL.min(limits.in_all.div_ceil(2));
-        let bounds =
-            SessionBounds { in_all: limits.in_all, per_principal, idle_since: over_since(now, limits) };
+        // The sweep ends what is idle: the database alone may take one for it that was just used.
+        let mut bounds =
+            SessionBounds { in_all: limits.in_all, per_principal, idle_since: Timestamp::from_millis(0) };
         let _alone = self.changing.lock().await;
-        // Some may go now, the longest idle: so what is only known here must be known there first.
-        let full = usize::try_from(self.count()).is_ok_and(|kept| kept >= per_principal);
-        self.write_down(now, if full { Duration::ZERO } else { SWEEP }).await?;
+        if usize::try_from(self.count()).is_ok_and(|kept| kept >= per_principal) {
+            // Some may have to go, the longest idle: what is only known here must be known there first.
+            self.write_down(now).await?;
+            bounds.idle_since = now.minus(limits.idle);
+        }
         let gone = self.store.add_session(record, bounds).await?;
         self.changed_by(1, gone.len());
         let slot = Slot::new(key, principal.clone(), session, now, now);
@@ -299,17 +297,15 @@ impl Sessions {
         Some(Place { principal, listening, _held: slot.map(Slot::held) })
     }
 
-    /// Writes down when sessions were last used, of those where that is behind by so much. Those in which something goes
-    /// on are being used.
-    pub(crate) async fn write_down(&self, now: Timestamp, behind: Duration) -> Result<(), Fault> {
-        let behind = u64::try_from(behind.as_millis()).unwrap_or(u64::MAX);
+    /// Writes down when sessions were last used. Those in which something goes on are being used.
+    pub(crate) async fn write_down(&self, now: Timestamp) -> Result<(), Fault> {
         let newer: Vec<_> = {
             let table = self.table.read();
             for slot in table.values().filter(|slot| slot.held.load(Ordering::Acquire) > 0) {
                 slot.used.fetch_max(now.millis(), Ordering::Relaxed);
             }
             let used = table.values().map(|slot| (slot, slot.used.load(Ordering::Relaxed)));
-            let newer = used.filter(|(slot, used)| slot.written.load(Ordering::Relaxed) + behind < *used);
+            let newer = used.filter(|(slot, used)| slot.written.load(Ordering::Relaxed) < *used);
             newer.map(|(slot, used)| (slot.clone(), used)).collect()
         };
         if newer.is_empty() {
@@ -326,8 +322,8 @@ impl Sessions {
     /// Ends what is idle, and writes down what was used.
     pub(crate) async fn sweep(&self, now: Timestamp, limits: Limits) -> Result<(), Fault> {
         let since = now.minus(limits.idle);
-        self.write_down(now, Duration::ZERO).await?;
-        self.store.expire_sessions(over_since(now, limits)).await?;
+        self.write_down(now).await?;
+        self.store.expire_sessions(since).await?;
         self.kept.store(self.store.count_sessions().await?, Ordering::Relaxed);
         let mut ended = Vec::new();
         self.table.write().retain(|_, slot| {

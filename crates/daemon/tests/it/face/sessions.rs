@@ -25,6 +25,8 @@ async fn a_session_nobody_uses_is_over_and_one_that_is_used_is_not() {
         theatre.clock.advance(Duration::from_secs(250));
         assert!(lives(&mut used));
     }
+    theatre.client("newcomer").await.initialize();
+    assert!(lives(&mut used), "one that begins ends none that was used just now");
     assert!(!lives(&mut idle), "it was idle for 750 s");
     assert!(!lives(&mut idle), "and asking for it did not bring it back");
     theatre.clock.advance(Duration::from_mins(10));
