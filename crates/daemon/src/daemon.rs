@@ -13,6 +13,7 @@ use parking_lot::RwLock;
 use crate::anchor::Anchor;
 use crate::config::{Config, Overrides};
 use crate::home::Home;
+use crate::http::document::Bodies;
 use crate::http::mcp::sessions::Sessions;
 use crate::logging::Logs;
 use crate::otlp::Export;
@@ -46,6 +47,8 @@ pub(crate) struct Daemon {
     pub(crate) anchor: Anchor,
     /// The sessions of MCP over HTTP.
     pub(crate) sessions: Sessions,
+    /// What reads the bodies of requests.
+    pub(crate) bodies: Bodies,
     /// Where spans are sent.
     pub(crate) spans: Export,
     settings: RwLock<Settings>,
@@ -71,6 +74,8 @@ pub(crate) struct Parts {
     pub(crate) environment: Environment,
     pub(crate) stop: Stop,
     pub(crate) chain: String,
+    /// How many streams one principal may have open at a port.
+    pub(crate) most_streams: usize,
 }
 
 impl Daemon {
@@ -89,11 +94,12 @@ impl Daemon {
             environment,
             stop,
             chain,
+            most_streams,
         } = parts;
         let anchor = Anchor::new(config.audit.anchor_url.address());
         let settings = RwLock::new(Settings { config: Arc::new(config), secrets: Arc::new(secrets) });
         let changing = tokio::sync::Mutex::new(());
-        let sessions = Sessions::new(Arc::clone(&store));
+        let sessions = Sessions::new(Arc::clone(&store), most_streams);
         Arc::new(Self {
             home,
             gate,
@@ -111,6 +117,7 @@ impl Daemon {
             changing,
             anchor,
             sessions,
+            bodies: Bodies::new(),
             spans: Export::default(),
             settings,
         })

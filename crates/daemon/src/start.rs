@@ -151,6 +151,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         environment,
         stop,
         chain,
+        most_streams: serve::most_streams(files),
     };
     let daemon = Daemon::new(parts, config, read.secrets);
     daemon.aim_spans();

@@ -24,10 +24,10 @@ use crate::shutdown::Stop;
 /// How long the head of a request may take, and a connection may be silent.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long an answer that is whole may take to be sent when we stop.
+/// How long an answer that is whole may take to be sent when we stop, and one that is not may be left where it is.
 const FLUSH: Duration = Duration::from_millis(100);
 
-/// The most bytes the head of a request may have. What is read ahead of a body, too: each connection can cost that much.
+/// The most bytes the head of a request may have, and that are read at once: each connection can cost twice that.
 const HEAD: usize = 32 * 1024;
 
 /// A request that came when its connection had been sent away. It is not answered, and nothing was done about it.
@@ -60,16 +60,19 @@ where
         }
     });
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_headers(100).max_buf_size(HEAD);
+    http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    http.max_headers(100).max_header_size(HEAD).max_buf_size(HEAD);
     let stream = TokioIo::new(Patient::new(stream, PATIENCE, Arc::clone(&seat)));
     let mut served = pin!(http.serve_connection(stream, service).with_upgrades());
     let eager = Eager::new();
     let outcome = tokio::select! {
         outcome = poll_fn(|cx| {
             let polled = eager.poll(served.as_mut(), cx);
-            if polled.is_pending() {
-                seat.settle();
+            if polled.is_ready() {
+                // Nothing waits for it any more. What an upgrade makes of it has a patience of its own.
+                seat.set_stalled(false);
             }
+            seat.settle();
             polled
         }) => outcome,
         () = seat.sent_away() => return,
@@ -87,13 +90,17 @@ where
     }
 }
 
-/// Returns once nothing is being answered: a client that has sent half a request is not waited for.
+/// Returns once nothing is being answered, or nothing of it taken: a client that has sent half a request, or does not
+/// read, is not waited for.
 async fn quiet(seat: &Seat) {
+    let mut before = None;
     loop {
         tokio::time::sleep(FLUSH).await;
-        if !seat.is_engaged() {
+        let stalled = seat.stalled();
+        if !seat.is_engaged() || (stalled.is_some() && stalled == before) {
             return;
         }
+        before = stalled;
     }
 }
 

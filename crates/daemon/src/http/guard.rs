@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN};
+use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode, Version};
 
@@ -11,11 +11,11 @@ use super::reply::Failure;
 use super::via::{Port, Via};
 use crate::config::http::Http;
 
-/// Headers of which two would mean two things.
-const SINGLE: [HeaderName; 8] = [
+/// Headers of which two would mean two things. `Content-Length` need not be here: two that differ are refused where the
+/// head is parsed, and two that agree come from there as one, which no request can be told apart by any more.
+const SINGLE: [HeaderName; 7] = [
     HOST,
     AUTHORIZATION,
-    CONTENT_LENGTH,
     ORIGIN,
     HeaderName::from_static("mcp-protocol-version"),
     HeaderName::from_static("mcp-session-id"),

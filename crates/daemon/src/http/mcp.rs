@@ -34,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::seats::Engaged;
 use super::via::Via;
-use super::{auth, document, upgrade};
+use super::{auth, upgrade};
 use crate::daemon::Daemon;
 use accept::{Accepts, accepts};
 use early::{Early, json};
@@ -121,7 +121,7 @@ impl<'a> Asker<'a> {
             return Err(Early::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, error));
         }
         let limit = self.daemon.config().limits.request_bytes;
-        let bytes = document::read(body, limit, document::PATIENCE).await?;
+        let bytes = self.daemon.bodies.read(body, limit, Some(self.engaged)).await?;
         let gate = &self.daemon.gate;
         let bad =
             |id: Option<&Id>, error| Early::new(StatusCode::BAD_REQUEST, id, Session::redacted(gate, error));

@@ -1,52 +1,87 @@
 //! Who may stay: so many connections at a time. When all seats are taken, a newcomer gets that of whoever has been idle
-//! longest. A connection that is being answered is never sent away.
+//! longest; if nobody is, that of whoever has kept us waiting longest. One whom others wait for is never sent away.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::line::Line;
 use crate::shutdown::Busy;
 
+/// How long one who was sent away may take to go before another is: what it began may outlast it.
+const GOING: Duration = Duration::from_secs(1);
+
 /// The seats of one listener.
 pub(super) struct Seats {
     room: Mutex<Room>,
-    /// A seat became free, or someone idle. Only the listener waits for it.
+    /// A seat became free, or someone can be sent away. Only the listener waits for it.
     changed: Notify,
 }
 
-/// Everyone who sits, by number, and the idle among them in the order in which they became so.
+/// Everyone who sits, by number, and who among them is idle or keeps us waiting, in the order in which they became so.
 struct Room {
     most: usize,
     free: Vec<usize>,
+    /// How each is told to go; none for one who was.
     sitting: Vec<Option<CancellationToken>>,
     idle: Line,
+    waited_for: Line,
+    /// How often anyone went from one line to another.
+    #[cfg(test)]
+    moves: usize,
+}
+
+/// In which line someone stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Stand {
+    /// In none: an answer is in the making.
+    Nowhere,
+    /// Nothing is being answered.
+    Idle,
+    /// We wait for the other end: to send the rest of a request, or to take an answer.
+    WaitedFor,
 }
 
 /// What a connection takes up as long as anything of it goes on: also after it stopped being HTTP.
 pub(crate) struct Seat {
     seats: Arc<Seats>,
     number: usize,
-    /// It must go. Only ever said to someone idle.
+    /// It must go. Only ever said to someone who stands in a line.
     sent_away: CancellationToken,
-    /// How much holds an answer that is in the making, or has not been handed to the connection whole.
+    /// How many answers are in the making, or have not been handed to the connection whole.
     engaged: AtomicUsize,
-    /// The other end does not take what it is sent.
-    stalled: AtomicBool,
-    /// It stands in the line of the idle.
-    rests: AtomicBool,
+    /// How many of them are to requests that have not come whole.
+    awaited: AtomicUsize,
+    /// How often the other end stopped taking what it is sent, and went on: odd while it does not.
+    stalls: AtomicUsize,
+    /// The line it stands in. Changed only while the room is locked.
+    stand: AtomicU8,
     _busy: Busy,
 }
 
 /// An answer in the making, and until all of it has left. What an upgrade makes of a connection holds it too.
 pub(crate) struct Engaged(Arc<Seat>);
 
+/// A request that has not come whole.
+pub(super) struct Awaited<'a>(&'a Seat);
+
 impl Seats {
     pub(super) fn new(most: usize) -> Arc<Self> {
-        let room = Room { most, free: Vec::new(), sitting: Vec::new(), idle: Line::default() };
+        let room = Room {
+            most,
+            free: Vec::new(),
+            sitting: Vec::new(),
+            idle: Line::default(),
+            waited_for: Line::default(),
+            #[cfg(test)]
+            moves: 0,
+        };
         Arc::new(Self { room: Mutex::new(room), changed: Notify::new() })
     }
 
@@ -60,14 +95,15 @@ impl Seats {
                     number,
                     sent_away,
                     engaged: AtomicUsize::new(0),
-                    stalled: AtomicBool::new(false),
-                    rests: AtomicBool::new(true),
+                    awaited: AtomicUsize::new(0),
+                    stalls: AtomicUsize::new(0),
+                    stand: AtomicU8::new(Stand::Idle as u8),
                     _busy: busy,
                 });
             }
             // One is enough: it goes as soon as it is woken.
             asked = asked || self.room.lock().send_one_away();
-            self.changed.notified().await;
+            asked &= timeout(GOING, self.changed.notified()).await.is_ok();
         }
     }
 }
@@ -91,14 +127,23 @@ impl Room {
     }
 
     fn send_one_away(&mut self) -> bool {
-        let Some(number) = self.idle.first() else { return false };
-        self.idle.leave(number);
+        let Some(number) = self.idle.first().or(self.waited_for.first()) else { return false };
+        self.leave(number);
         // Said while the room is locked: whoever begins an answer after this sees it.
-        self.sitting.get(number).and_then(Option::as_ref).map(CancellationToken::cancel).is_some()
+        self.sitting.get_mut(number).and_then(Option::take).map(|told| told.cancel()).is_some()
+    }
+
+    fn leave(&mut self, number: usize) {
+        self.idle.leave(number);
+        self.waited_for.leave(number);
+    }
+
+    fn was_sent_away(&self, number: usize) -> bool {
+        self.sitting.get(number).is_none_or(Option::is_none)
     }
 
     fn free(&mut self, number: usize) {
-        self.idle.leave(number);
+        self.leave(number);
         // What is kept here for nobody would hold the memory around it, too.
         self.sitting.get_mut(number).and_then(Option::take);
         self.free.push(number);
@@ -109,37 +154,71 @@ impl Seat {
     /// Begins to answer; `None` if it was sent away just before.
     pub(super) fn engage(self: &Arc<Self>) -> Option<Arc<Engaged>> {
         let mut room = self.seats.room.lock();
-        if self.sent_away.is_cancelled() {
+        if room.was_sent_away(self.number) {
             return None;
         }
-        room.idle.leave(self.number);
-        self.rests.store(false, Relaxed);
-        self.engaged.fetch_add(1, Relaxed);
+        self.engaged.fetch_add(1, SeqCst);
+        self.stand_in(&mut room, Stand::Nowhere);
         Some(Arc::new(Engaged(Arc::clone(self))))
     }
 
-    /// Joins the idle if nothing is being answered any more. For the connection's own task, whenever it has done what it
-    /// could: then an answer that has not left is one that the other end does not take.
+    /// Goes to the line it belongs in. For the connection's own task, whenever it has done what it could: then an answer
+    /// that has not left is one that the other end does not take. And for whoever has read a request to its end.
     pub(super) fn settle(&self) {
-        if self.is_quiet() && !self.rests.swap(true, Relaxed) {
-            self.seats.room.lock().idle.join(self.number);
-            self.seats.changed.notify_one();
+        // Again, until it is so: whoever changes what is looked at here looks afterwards, too.
+        while self.stand.load(SeqCst) != self.belongs() as u8 {
+            let mut room = self.seats.room.lock();
+            if room.was_sent_away(self.number) {
+                return;
+            }
+            let stand = self.belongs();
+            self.stand_in(&mut room, stand);
+            drop(room);
+            if stand != Stand::Nowhere {
+                self.seats.changed.notify_one();
+            }
         }
     }
 
-    /// Whether something is being answered.
+    fn stand_in(&self, room: &mut Room, stand: Stand) {
+        #[cfg(test)]
+        {
+            room.moves += 1;
+        }
+        room.leave(self.number);
+        match stand {
+            Stand::Nowhere => {}
+            Stand::Idle => room.idle.join(self.number),
+            Stand::WaitedFor => room.waited_for.join(self.number),
+        }
+        self.stand.store(stand as u8, SeqCst);
+    }
+
+    fn belongs(&self) -> Stand {
+        let (awaited, engaged) = (self.awaited.load(SeqCst), self.engaged.load(SeqCst));
+        match engaged {
+            _ if self.stalled().is_some() => Stand::WaitedFor,
+            0 => Stand::Idle,
+            _ if awaited >= engaged => Stand::WaitedFor,
+            _ => Stand::Nowhere,
+        }
+    }
+
+    /// Whether something is being answered. A request that has not come whole is not.
     pub(super) fn is_engaged(&self) -> bool {
-        self.engaged.load(Relaxed) > 0
+        self.engaged.load(SeqCst) > self.awaited.load(SeqCst)
     }
 
-    /// Whether nothing is being answered, and no answer is under way.
-    pub(super) fn is_quiet(&self) -> bool {
-        !self.is_engaged() && !self.stalled.load(Relaxed)
+    /// Which of its stalls it is that the other end is in, if it does not take what it is sent.
+    pub(super) fn stalled(&self) -> Option<usize> {
+        Some(self.stalls.load(SeqCst)).filter(|stalls| stalls % 2 == 1)
     }
 
-    /// The other end takes what it is sent, or does not.
+    /// The other end takes what it is sent, or does not. For the connection's own task alone, which settles later.
     pub(super) fn set_stalled(&self, stalled: bool) {
-        self.stalled.store(stalled, Relaxed);
+        if self.stalled().is_some() != stalled {
+            self.stalls.fetch_add(1, SeqCst);
+        }
     }
 
     /// Returns when it must go.
@@ -148,9 +227,33 @@ impl Seat {
     }
 }
 
+impl Engaged {
+    /// The request is awaited, from before it is asked for: that wakes the connection's task, which then settles.
+    pub(super) fn awaits(&self) -> Awaited<'_> {
+        self.0.awaited.fetch_add(1, SeqCst);
+        Awaited(&self.0)
+    }
+}
+
+impl Awaited<'_> {
+    /// It has come whole. Whether it may be answered: not if its connection was sent away meanwhile.
+    pub(super) fn over(self) -> bool {
+        let seat = self.0;
+        drop(self);
+        seat.stand.load(SeqCst) == Stand::Nowhere as u8 || !seat.seats.room.lock().was_sent_away(seat.number)
+    }
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        self.0.awaited.fetch_sub(1, SeqCst);
+        self.0.settle();
+    }
+}
+
 impl Drop for Engaged {
     fn drop(&mut self) {
-        self.0.engaged.fetch_sub(1, Relaxed);
+        self.0.engaged.fetch_sub(1, SeqCst);
     }
 }
 

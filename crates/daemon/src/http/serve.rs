@@ -38,6 +38,11 @@ fn port_connections(files: u64) -> usize {
     usize::try_from(files / 4).unwrap_or(usize::MAX).clamp(16, PORT_CONNECTIONS)
 }
 
+/// How many of them one principal may hold open, upgraded or listening: others must find a seat, too.
+pub(crate) fn most_streams(files: u64) -> usize {
+    (port_connections(files) / 4).clamp(4, PORT_CONNECTIONS / 4)
+}
+
 /// Accepts from the socket until the daemon stops.
 pub(crate) async fn accept_socket(listener: UnixListener, daemon: Arc<Daemon>, router: Router) {
     let seats = Seats::new(SOCKET_CONNECTIONS);
@@ -198,6 +203,7 @@ mod tests {
     fn a_port_serves_as_many_as_the_files_allow_and_not_more_than_are_good_for_it() {
         for (files, most) in [(0, 16), (256, 64), (1024, 256), (20_000, 4096), (u64::MAX, 4096)] {
             assert_eq!(port_connections(files), most);
+            assert_eq!(most_streams(files), most / 4, "and one principal can hold a quarter of that");
         }
     }
 }

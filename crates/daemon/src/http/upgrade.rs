@@ -22,6 +22,7 @@ use super::auth;
 use super::patient::Patient;
 use super::reply::{self, Failure};
 use super::seats::Engaged;
+use super::via::Via;
 use crate::daemon::Daemon;
 
 /// Checks who asks, and takes the connection over.
@@ -31,21 +32,34 @@ pub(crate) async fn mcp(State(daemon): State<Arc<Daemon>>, request: Request) -> 
         return Err(reply::upgrade_required());
     }
     let credential = auth::credential(&parts);
-    daemon.gate.authenticate(&credential)?;
+    let caller = daemon.gate.authenticate(&credential)?;
+    daemon.gate.admit(&caller)?;
     let upgrade = parts.extensions.remove::<OnUpgrade>().ok_or_else(reply::upgrade_required)?;
+    // It takes a seat for as long as it likes. Those of the socket are this machine's own.
+    let place = match parts.extensions.get::<Via>() {
+        Some(Via::Socket(_)) => None,
+        _ => Some(daemon.sessions.place(&caller, None).ok_or_else(too_many)?),
+    };
     let engaged = parts.extensions.remove::<Arc<Engaged>>();
     tokio::spawn(async move {
         match upgrade.await {
             Ok(upgraded) => converse(upgraded, &daemon, credential).await,
             Err(error) => tracing::debug!(target: "mcp", "a connection was not taken over: {error}"),
         }
-        drop(engaged);
+        drop((engaged, place));
     });
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
     response.headers_mut().insert(UPGRADE, HeaderValue::from_static("mcp"));
     Ok(response)
+}
+
+fn too_many() -> Failure {
+    let message =
+        "you hold too many connections open already, of MCP by upgrade and of streams you listen on";
+    let action = "end one first, or POST to /mcp, which holds none";
+    Failure::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", message, action)
 }
 
 pub(crate) fn wanted(headers: &HeaderMap) -> bool {

@@ -8,8 +8,9 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::*;
+use crate::http::document::Bodies;
+use crate::http::reply;
 use crate::http::seats::Seats;
-use crate::http::{document, reply};
 
 /// A room with one seat, the connection that has it, and its client.
 struct Scene {
@@ -21,7 +22,8 @@ struct Scene {
 
 impl Scene {
     /// A connection whose pipe holds that many bytes, answered by path:
-    /// `/big` with a megabyte, `/stream` with what the test sends, `/body` after reading the body, others with `ok`.
+    /// `/big` with a megabyte, `/stream` with what the test sends, `/body` after reading the body, `/apart` after another
+    /// task has, either with `/stream` behind it by what the test sends, others with `ok`.
     async fn new(pipe: usize) -> (Self, mpsc::Sender<Bytes>) {
         let (seats, stop) = (Seats::new(1), Arc::new(Stop::new(Duration::from_secs(10))));
         let seat = seats.take(stop.begin().unwrap()).await;
@@ -30,7 +32,8 @@ impl Scene {
         let given = Arc::new(tokio::sync::Mutex::new(given));
         let stopping = Arc::clone(&stop);
         let ended = tokio::spawn(async move {
-            serve(server, seat, &stopping, |request, _| answer(request, Arc::clone(&given))).await;
+            serve(server, seat, &stopping, |request, engaged| answer(request, engaged, Arc::clone(&given)))
+                .await;
         });
         (Self { seats, stop, client, ended }, pieces)
     }
@@ -56,19 +59,29 @@ impl Scene {
 
 async fn answer(
     request: Request<Incoming>,
+    engaged: Arc<Engaged>,
     given: Arc<tokio::sync::Mutex<mpsc::Receiver<Bytes>>>,
 ) -> Response {
-    let response = match request.uri().path() {
-        "/big" => vec![b'x'; 1024 * 1024].into_response(),
-        "/stream" => Body::from_stream(futures_util::stream::unfold(given, async |given| {
+    let path = request.uri().path().to_owned();
+    let streamed = || {
+        Body::from_stream(futures_util::stream::unfold(given, async |given| {
             let piece = given.lock().await.recv().await?;
             Some((Ok::<_, std::io::Error>(piece), given))
         }))
-        .into_response(),
-        "/body" => match document::read(Body::new(request.into_body()), 100_000, document::PATIENCE).await {
-            Ok(body) => body.len().to_string().into_response(),
-            Err(failure) => failure.into_response(),
-        },
+        .into_response()
+    };
+    let response = match path.as_str() {
+        "/big" => vec![b'x'; 1024 * 1024].into_response(),
+        "/stream" => streamed(),
+        _ if path.starts_with("/body") || path.starts_with("/apart") => {
+            let read = async move { Bodies::new().read(request.into_body(), 100_000, Some(&engaged)).await };
+            let read = if path.starts_with("/body") { read.await } else { tokio::spawn(read).await.unwrap() };
+            match read {
+                Ok(_) if path.ends_with("/stream") => streamed(),
+                Ok(body) => body.len().to_string().into_response(),
+                Err(failure) => failure.into_response(),
+            }
+        }
         _ => "ok".into_response(),
     };
     reply::finish(response, &Redactor::none())
@@ -143,6 +156,14 @@ async fn the_head_of_a_request_has_its_limit() {
     let mut heard = String::new();
     scene.client.read_to_string(&mut heard).await.unwrap();
     assert!(heard.starts_with("HTTP/1.1 431"), "{heard}");
+
+    let frame = "GET / HTTP/1.1\r\nX: \r\n\r\n".len();
+    for (more, status) in [(0, "HTTP/1.1 200"), (1, "HTTP/1.1 431"), (20_000, "HTTP/1.1 431")] {
+        let (mut scene, _pieces) = Scene::new(1024 * 1024).await;
+        scene.say(&format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(HEAD - frame + more))).await;
+        let heard = scene.hear("\r\n\r\n").await;
+        assert!(heard.starts_with(status), "{more} more than may be: {heard}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -177,19 +198,29 @@ async fn an_answer_that_is_whole_is_sent_whole_to_one_who_reads_slowly() {
     let (mut scene, _pieces) = Scene::new(1024).await;
     scene.say("GET /big HTTP/1.1\r\n\r\n").await;
     scene.hear("\r\n\r\n").await;
-    let seats = Arc::clone(&scene.seats);
-    let busy = scene.stop.begin().unwrap();
-    let newcomer = tokio::spawn(async move { seats.take(busy).await });
     let mut count = 0;
     let mut room = [0; 1024];
     while count < 1024 * 1024 {
-        assert!(!newcomer.is_finished(), "the seat was taken after {count} bytes");
         tokio::time::sleep(Duration::from_millis(100)).await;
         let read = scene.client.read(&mut room).await.unwrap();
         assert!(read > 0, "cut off after {count} bytes");
         count += read;
     }
-    drop(newcomer.await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_reads_nothing_or_little_makes_room_at_once() {
+    // The second asks for more than it takes: something is always being answered.
+    for said in ["GET /big HTTP/1.1\r\n\r\n", "GET /big HTTP/1.1\r\n\r\nGET /big HTTP/1.1\r\n\r\n"] {
+        let (mut scene, _pieces) = Scene::new(1024).await;
+        scene.say(said).await;
+        scene.hear("\r\n\r\n").await;
+        for _ in 0..10 {
+            tokio::time::sleep(SOON).await;
+            scene.client.read_exact(&mut [0; 100]).await.unwrap();
+        }
+        assert!(scene.makes_room(Duration::from_millis(10)).await);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -197,8 +228,38 @@ async fn one_that_reads_nothing_is_given_up_and_its_seat_is_free() {
     let (mut scene, _pieces) = Scene::new(1024).await;
     scene.say("GET /big HTTP/1.1\r\n\r\n").await;
     scene.hear("\r\n\r\n").await;
-    assert!(!scene.makes_room(Duration::from_secs(29)).await);
-    assert!(scene.makes_room(Duration::from_secs(2)).await);
+    assert_eq!(ends(scene).await.as_secs(), 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_sends_half_a_body_makes_room_at_once_and_one_that_sent_all_does_not() {
+    for way in ["/body", "/apart"] {
+        let (mut scene, _pieces) = Scene::new(1024).await;
+        scene.say(&format!("POST {way} HTTP/1.1\r\nContent-Length: 9\r\n\r\n")).await;
+        for _ in 0..5 {
+            tokio::time::sleep(SOON).await;
+            scene.say("x").await;
+        }
+        assert!(scene.makes_room(Duration::from_millis(10)).await, "{way}");
+
+        let (mut scene, _pieces) = Scene::new(1024).await;
+        scene.say(&format!("POST {way}/stream HTTP/1.1\r\nContent-Length: 9\r\n\r\nxxxx")).await;
+        tokio::time::sleep(SOON).await;
+        scene.say("xxxxx").await;
+        tokio::time::sleep(SOON).await;
+        assert!(!scene.makes_room(LATE).await, "{way}: an answer is being made");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_small_request_that_came_whole_moves_its_seat_twice() {
+    let (mut scene, _pieces) = Scene::new(1024).await;
+    tokio::task::yield_now().await;
+    let before = scene.seats.moves();
+    scene.say("POST /body HTTP/1.1\r\nContent-Length: 9\r\n\r\nxxxxxxxxx").await;
+    scene.hear("\r\n\r\n9").await;
+    tokio::task::yield_now().await;
+    assert_eq!(scene.seats.moves() - before, 2, "to nowhere, and to the idle again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -225,6 +286,20 @@ async fn a_stop_waits_for_answers_and_not_for_half_requests() {
     scene.hear("\r\n\r\n").await;
     scene.stop.closing.cancel();
     assert!(ends(scene).await < SOON, "nor for one who does not take the answer");
+
+    let (mut scene, _pieces) = Scene::new(1024).await;
+    scene.say("GET /big HTTP/1.1\r\n\r\nGET /big HTTP/1.1\r\n\r\n").await;
+    scene.hear("\r\n\r\n").await;
+    scene.stop.closing.cancel();
+    assert!(ends(scene).await < SOON, "nor if it has asked for more");
+
+    for way in ["/body", "/apart"] {
+        let (mut scene, _pieces) = Scene::new(1024).await;
+        scene.say(&format!("POST {way} HTTP/1.1\r\nContent-Length: 9\r\n\r\nxxx")).await;
+        tokio::time::sleep(SOON).await;
+        scene.stop.closing.cancel();
+        assert!(ends(scene).await < SOON, "nor for the rest of a body: {way}");
+    }
 
     let (mut scene, pieces) = Scene::new(1024).await;
     scene.say("GET /stream HTTP/1.1\r\n\r\n").await;

@@ -22,9 +22,6 @@ use tokio_util::sync::CancellationToken;
 /// How many sessions one principal may have.
 const PER_PRINCIPAL: usize = 1000;
 
-/// How many streams one principal may listen on.
-const STREAMS: usize = 1024;
-
 /// How often what is idle is ended, and what was used is written down.
 const SWEEP: Duration = Duration::from_mins(1);
 
@@ -36,6 +33,8 @@ pub(crate) struct Sessions {
     store: Arc<Store>,
     table: RwLock<HashMap<Key, Arc<Slot>>>,
     listening: Arc<Mutex<HashMap<Principal, usize>>>,
+    /// How many streams one principal may have open: those it listens on, and connections that became MCP.
+    most_streams: usize,
     /// How many the database has, as far as was seen.
     kept: AtomicU64,
     /// Held while a session is opened, restored or ended: none comes back while it goes.
@@ -162,11 +161,12 @@ fn key(id: &str) -> Option<Key> {
 }
 
 impl Sessions {
-    pub(crate) fn new(store: Arc<Store>) -> Self {
+    pub(crate) fn new(store: Arc<Store>, most_streams: usize) -> Self {
         Self {
             store,
             table: RwLock::default(),
             listening: Arc::default(),
+            most_streams,
             kept: AtomicU64::new(0),
             changing: tokio::sync::Mutex::default(),
         }
@@ -289,7 +289,7 @@ impl Sessions {
     pub(crate) fn place(&self, caller: &Caller, slot: Option<&Arc<Slot>>) -> Option<Place> {
         let mut listening = self.listening.lock();
         let count = listening.entry(caller.principal().clone()).or_default();
-        if *count >= STREAMS {
+        if *count >= self.most_streams {
             return None;
         }
         *count += 1;
