@@ -6,6 +6,7 @@
     reason = "a benchmark prints, and stops when it cannot run"
 )]
 
+pub mod awake;
 pub mod http;
 pub mod process;
 pub mod yardstick;

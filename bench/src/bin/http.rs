@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use covenant_bench::awake::Awake;
 use covenant_bench::http::{Caller, Era, Server, throughput};
 use covenant_bench::process::at_rest;
 use covenant_bench::yardstick::Bare;
@@ -51,7 +52,9 @@ fn main() {
 }
 
 fn measure(bare: &Server, ours: &Server, idle: &Server, calls: u32) {
+    let awake = Awake::new();
     one_in_flight(bare, ours);
+    drop(awake);
     many_in_flight(bare, ours);
     memory_of_calls(ours, calls);
     memory_of_sessions(idle);
