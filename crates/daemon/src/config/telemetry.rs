@@ -104,9 +104,11 @@ fn filled_in(text: &str, secret: impl Fn(&str) -> Option<String>) -> Result<Stri
     while let Some((before, after)) = rest.split_once("${secret:") {
         let (name, behind) = after.split_once('}').ok_or("a `${secret:` is not closed")?;
         filled.push_str(before);
-        filled.push_str(&secret(name).ok_or_else(|| {
-            format!("there is no secret {name}; set it with: covenant secrets set {name}")
-        })?);
+        filled.push_str(
+            &secret(name).ok_or_else(|| {
+                format!("there is no secret {name}; set it with: covenant secrets set {name}")
+            })?,
+        );
         rest = behind;
     }
     filled.push_str(rest);
@@ -185,7 +187,9 @@ mod tests {
     fn a_secret_that_is_not_there_is_named() {
         let headers = [("authorization", "Bearer ${secret:OTLP_TOKEN}")];
         let warning = telemetry("http://localhost:4318", &headers).warning(&Secrets::default()).unwrap();
-        assert!(warning.contains("there is no secret OTLP_TOKEN; set it with: covenant secrets set OTLP_TOKEN"));
+        assert!(
+            warning.contains("there is no secret OTLP_TOKEN; set it with: covenant secrets set OTLP_TOKEN")
+        );
         assert_eq!(telemetry("", &headers).warning(&Secrets::default()), None, "nothing is to be sent");
         let filled = filled_in("a ${secret:X}-${secret:Y} b", |name| Some(name.to_lowercase()));
         assert_eq!(filled.as_deref(), Ok("a x-y b"));
