@@ -53,7 +53,8 @@ fn what_is_sent_to_mcp_is_answered_as_described() {
         let mut ask = operation.at("", "").token(&api.operator);
         (ask.headers, ask.body) = (headers.to_owned(), body);
         change(&mut ask);
-        let answer = if (id, status) == ("mcpListen", 200) { ask.head(api.port) } else { ask.send(api.port) };
+        let answer =
+            if (id, status) == ("mcpListen", 200) { ask.listen(api.port).0 } else { ask.send(api.port) };
         assert_eq!(answer.status, status, "{id}: {answer:?}");
         api.described.check(&operation, &answer);
         given.insert((id.to_owned(), status));
@@ -118,4 +119,19 @@ fn limited() -> (String, u16) {
     assert_eq!(answer.status, 429, "{answer:?}");
     api.described.check(&operation, &answer);
     (operation.id, 429)
+}
+
+#[test]
+fn a_stream_of_a_revoked_client_ends_at_once_also_where_it_had_no_grants() {
+    for grants in [&[][..], &["--grant", "tool.call.echo"]] {
+        let home = home();
+        let api = Api::start(&home);
+        let token = home.run(&[&["clients", "add", "eve"], grants].concat()).ok().stdout.trim().to_owned();
+        let mut ask = Ask::new("GET", "/mcp").token(&token);
+        ask.headers = format!("{}Accept: text/event-stream\r\n", session(&api, &token));
+        let (answer, mut lines) = ask.listen(api.port);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        home.run(&["clients", "revoke", "eve"]).ok();
+        assert_eq!(lines.next(), None, "{grants:?}: it goes on");
+    }
 }

@@ -54,5 +54,7 @@ pub(crate) async fn revoke(
         let message = format!("there is no client `{name}` with a valid token");
         return Err(Failure::not_found(message, "see who there is with `covenant clients list`"));
     };
+    // Its streams look who they are for when something changes, and without grants nothing else has.
+    daemon.gate.announce();
     reply::json(&daemon.gate.redactor(), &removed)
 }
