@@ -82,7 +82,7 @@ fn try_all(door: usize) {
         let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
         let status = out.rsplit('\n').next().unwrap();
         if let Some((_, named)) = out.split_once("mcp-session-id: ") {
-            session = named.lines().next().unwrap_or_default().to_owned();
+            named.lines().next().unwrap_or_default().clone_into(&mut session);
         }
         assert!(
             ran.status.success() && ["200", "201", "202", "204"].contains(&status),

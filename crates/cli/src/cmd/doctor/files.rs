@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_certificate_is_looked_at_as_a_start_would_and_its_end_is_foreseen() {
         let kept = covenant_testkit::Home::new("covenant");
-        let home = Home::at(kept.path()).unwrap();
+        let home = Home::at(&kept.path()).unwrap();
         let look = |now: &str| tls(&home, now.parse().unwrap());
         assert_eq!(look("2026-11-16"), None, "there is none");
         kept.write("config.toml", "[http]\ntls_cert = \"cert.pem\"\ntls_key = \"key.pem\"\n");
