@@ -29,7 +29,7 @@ A connected MCP client starts it again with its next message: `covenant --mcp`
 starts a daemon where none runs. To keep it stopped, end the clients first.";
 const RELOAD: &str = "\
 Examples:
-  covenant reload                  # apply config.toml, secrets.toml, a certificate
+  covenant reload              # apply config.toml, secrets.toml, new certificates
 
 New connections get a renewed certificate; those that are open keep the old one.
 What needs a restart is said, and nothing is applied where a file has a mistake.";
