@@ -29,9 +29,10 @@ A connected MCP client starts it again with its next message: `covenant --mcp`
 starts a daemon where none runs. To keep it stopped, end the clients first.";
 const RELOAD: &str = "\
 Examples:
-  covenant reload              # apply config.toml, secrets.toml, new certificates
+  covenant reload                  # apply what was changed in files
 
-New connections get a renewed certificate; those that are open keep the old one.
+The files are config.toml, secrets.toml, and the certificate with its key: new
+connections get a renewed one, and those that are open keep the old one.
 What needs a restart is said, and nothing is applied where a file has a mistake.";
 
 /// Say whether a daemon runs, and where.
