@@ -15,11 +15,14 @@ fn up_says_where_it_is_and_how_to_connect() {
     let daemon = home.up();
     let printed = until("it has said everything", || {
         let printed = daemon.printed();
-        printed.contains("VS Code").then_some(printed)
+        printed.contains("covenant tools list").then_some(printed)
     });
-    for part in ["127.0.0.1:", "sock", "Claude Code", "Cursor", "Codex", "VS Code", "covenant --mcp"] {
+    let url = format!("http://localhost:{}/mcp", daemon.port());
+    for part in ["127.0.0.1:", "sock", "Claude Code", "Cursor", "Codex", "VS Code", "covenant --mcp", &url] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
+    let shown = home.run(&["status"]).ok().stdout;
+    assert!(shown.contains(&url) && !shown.contains("public "), "{shown}");
     let status = daemon.status();
     assert_eq!(status["ready"], true);
     assert_eq!(status["pid"], json!(daemon.pid()));
@@ -99,7 +102,8 @@ fn the_bridge_answers_for_a_daemon_that_died_and_goes_on_with_the_next() {
 fn broken_configuration_is_refused_with_file_line_and_reason() {
     for (text, parts) in [
         ("[http\nlisten = 1", &["config.toml", "line 1"][..]),
-        ("[rate_limit]\nrate = \"fast\"", &["config.toml", "line 2"]),
+        ("[rate_limit]\nrate = \"fast\"", &["config.toml", "line 2", "rate_limit.rate"]),
+        ("[http]\nbehind_proxy = \"yes\"", &["config.toml", "line 2", "http.behind_proxy"]),
         ("[rate_limit]\nrate = -1", &["rate_limit.rate"]),
         ("[database]\nurl = \"mysql://x\"", &["database.url", "sqlite:", "postgres://"]),
         ("[logging]\nlevel = \"loud\"", &["config.toml", "line 2", "debug"]),
@@ -274,6 +278,9 @@ fn sigterm_is_a_graceful_stop_and_reload_applies_what_it_can() {
     assert_ne!(broken.code(), 0);
     assert!(broken.stderr.contains("config.toml"), "{}", broken.stderr);
     assert!(client.request("ping", json!({})).get("result").is_some(), "what was in force stays in force");
+    let log = std::fs::read_to_string(home.path().join("logs/covenant.log")).unwrap();
+    assert!(log.contains("applied=rate_limit.rate needs_restart=database.url"), "{log}");
+    assert!(log.contains("nothing was reloaded: "), "{log}");
     daemon.signal(rustix::process::Signal::TERM);
     let (code, printed) = daemon.ended();
     assert_eq!(code, 0, "{printed}");

@@ -6,6 +6,7 @@
 mod ask;
 mod commands;
 mod described;
+mod mcp;
 mod page;
 
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ use self::ask::{Answer, Ask};
 use self::described::{Described, Operation};
 use crate::{home, now};
 
-/// Operations that the tests of MCP and of the metrics ask for, and not these.
+/// Operations of another shape: `mcp.rs` asks for those of MCP, the tests of the metrics for the last.
 const ELSEWHERE: [&str; 4] = ["mcpSend", "mcpListen", "mcpEnd", "metrics"];
 
 /// Statuses that need patience or a broken disk; the tests of those have them.

@@ -131,8 +131,11 @@ impl Config {
         };
         let document =
             toml_edit::Document::parse(text).map_err(|error| malformed(error.message(), error.span()))?;
-        let mut config: Self =
-            toml::from_str(text).map_err(|error| malformed(error.message(), error.span()))?;
+        let mut config: Self = toml::from_str(text).map_err(|error| {
+            let key = error.span().and_then(|span| place::key(document.as_table(), span.start));
+            let named = key.map(|key| format!("`{key}`: ")).unwrap_or_default();
+            malformed(&format!("{named}{}", error.message().trim()), error.span())
+        })?;
         config.check().and_then(|()| keys::promises(document.as_table())).map_err(|invalid| {
             let origin = place::origin(path, text, &document, invalid.key);
             invalid.at(&origin)

@@ -144,6 +144,7 @@ impl Daemon {
             socket: self.socket.display().to_string(),
             listen: self.listen.iter().map(ToString::to_string).collect(),
             tls: self.tls.is_some(),
+            public_url: self.config().http.public_url.clone(),
             database: self.store.place(),
             tools: self.gate.tool_count(),
             ready,
@@ -163,7 +164,11 @@ impl Daemon {
 
     /// Takes other secrets into effect.
     pub(crate) fn take_secrets(&self, secrets: Secrets) {
+        let warning = self.config().telemetry.warning(&secrets);
         self.hide(secrets);
+        if let Some(warning) = warning {
+            tracing::warn!(target: "covenant", "{warning}");
+        }
         self.aim_spans();
     }
 

@@ -32,4 +32,4 @@ pub use home::Home;
 pub use listen::ListenError;
 pub use running::{Running, runtime};
 pub use start::{Extra, Options, StartError, start};
-pub use tls::CertificateError;
+pub use tls::{CertificateError, Shown as ShownCertificate, inspect_certificate};

@@ -29,8 +29,17 @@ pub(crate) enum By<'a> {
 }
 
 impl Daemon {
-    /// Reads both files again and applies what can be applied.
+    /// Reads both files again and applies what can be applied. The log says how that went, whoever asked.
     pub(crate) async fn reload(&self, by: By<'_>) -> Result<Reloaded, ReloadError> {
+        let outcome = self.apply(by).await;
+        match &outcome {
+            Ok(reloaded) => announce(reloaded),
+            Err(error) => tracing::error!(target: "covenant", "nothing was reloaded: {error}"),
+        }
+        outcome
+    }
+
+    async fn apply(&self, by: By<'_>) -> Result<Reloaded, ReloadError> {
         let _alone = self.changing.lock().await;
         let loaded = Config::load(&self.home, &self.overrides)?;
         let read = Secrets::load(&self.home, &loaded.config, &*self.environment)?;
@@ -54,10 +63,6 @@ impl Daemon {
         }
         // Another daemon on the same database may have granted or revoked.
         self.gate.refresh().await?;
-        tracing::info!(target: "covenant", applied = reloaded.applied.join(","), "configuration reloaded");
-        for warning in &reloaded.warnings {
-            tracing::warn!(target: "covenant", "{warning}");
-        }
         Ok(reloaded)
     }
 
@@ -74,6 +79,21 @@ impl Daemon {
             }
             By::Signal => self.gate.record_own(Kind::ConfigLoaded, Some(&reason)).await,
         }
+    }
+}
+
+fn announce(Reloaded { applied, needs_restart, warnings }: &Reloaded) {
+    let (applied, later) = (applied.join(","), needs_restart.join(","));
+    match (applied.is_empty(), later.is_empty()) {
+        (true, true) => tracing::info!(target: "covenant", "configuration reloaded: nothing has changed"),
+        (false, true) => tracing::info!(target: "covenant", applied, "configuration reloaded"),
+        (true, false) => tracing::info!(target: "covenant", needs_restart = later, "configuration reloaded"),
+        (false, false) => {
+            tracing::info!(target: "covenant", applied, needs_restart = later, "configuration reloaded");
+        }
+    }
+    for warning in warnings {
+        tracing::warn!(target: "covenant", "{warning}");
     }
 }
 

@@ -74,7 +74,7 @@ pub enum SecretsError {
 pub struct Loaded {
     /// The secrets.
     pub secrets: Secrets,
-    /// Variables that are not set, values that are hidden by others.
+    /// Variables that are not set, values that are hidden by others, secrets that the configuration asks for in vain.
     pub warnings: Vec<String>,
 }
 
@@ -100,6 +100,7 @@ impl Secrets {
             secrets.take_variable(name, environment(name), &mut warnings);
         }
         secrets.literal.extend(from_config(home, config)?);
+        warnings.extend(config.telemetry.warning(&secrets));
         Ok(Loaded { secrets, warnings })
     }
 

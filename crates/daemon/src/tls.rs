@@ -2,6 +2,7 @@
 
 mod certificate;
 mod handshake;
+mod shown;
 
 use std::sync::{Arc, Once};
 
@@ -11,6 +12,7 @@ use rustls::ServerConfig;
 pub(crate) use certificate::Certificate;
 pub use certificate::CertificateError;
 pub(crate) use handshake::handshake;
+pub use shown::{Shown, inspect_certificate};
 
 /// Makes ring the provider of this process. Whoever builds something that speaks TLS calls this first.
 pub(crate) fn provide() {

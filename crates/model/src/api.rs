@@ -47,6 +47,9 @@ pub struct Status {
     /// Whether it speaks TLS there.
     #[serde(default)]
     pub tls: bool,
+    /// What people and agents type, where that is not localhost; otherwise empty.
+    #[serde(default)]
+    pub public_url: String,
     /// Its database, without credentials.
     pub database: String,
     /// How many tools it holds.
@@ -60,8 +63,20 @@ pub struct Status {
 impl Status {
     /// Where it can be reached, as people type it.
     pub fn urls(&self) -> Vec<String> {
-        let scheme = if self.tls { "https" } else { "http" };
-        self.listen.iter().map(|address| format!("{scheme}://{address}")).collect()
+        self.listen.iter().map(|address| format!("{}://{address}", self.scheme())).collect()
+    }
+
+    /// What stands before the path in every URL of it: that of `public_url`, else this machine's.
+    pub fn origin(&self) -> String {
+        if !self.public_url.is_empty() {
+            return self.public_url.trim_end_matches('/').to_owned();
+        }
+        let port = self.listen.first().and_then(|address| address.rsplit_once(':'));
+        format!("{}://localhost:{}", self.scheme(), port.map_or("8421", |(_, port)| port))
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.tls { "https" } else { "http" }
     }
 }
 

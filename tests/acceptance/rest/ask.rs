@@ -52,14 +52,20 @@ impl Ask {
         Answer::new(head, body)
     }
 
-    /// Reads a stream up to its first line, and hangs up.
-    pub(super) fn first_line(&self, port: u16) -> Answer {
+    /// Reads the head of a stream; its lines follow.
+    pub(super) fn listen(&self, port: u16) -> (Answer, impl Iterator<Item = String>) {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(covenant_testkit::wait::LONG)).unwrap();
         stream.write_all(self.bytes().as_bytes()).unwrap();
         let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
         let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
-        Answer::new(&head.join("\r\n"), &lines.next().unwrap())
+        (Answer::new(&head.join("\r\n"), ""), lines)
+    }
+
+    /// Reads a stream up to its first line, and hangs up.
+    pub(super) fn first_line(&self, port: u16) -> Answer {
+        let (answer, mut lines) = self.listen(port);
+        Answer { body: lines.next().unwrap(), ..answer }
     }
 }
 

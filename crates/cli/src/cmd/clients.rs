@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use covenant_model::action::ActionPattern;
-use covenant_model::api::{Client as Known, ClientAdded, NewClient, Preset, Removed};
+use covenant_model::api::{Client as Known, ClientAdded, NewClient, Preset, Removed, Status};
 use serde_json::json;
 
 use crate::args::{action, client};
@@ -104,7 +104,8 @@ impl Add {
         });
         let nothing_granted = preset.is_none() && self.grants.is_empty();
         let body = NewClient { name: self.name, preset, grants: self.grants };
-        let added: ClientAdded = setting.client()?.post("/api/v1/clients", &body)?;
+        let client = setting.client()?;
+        let added: ClientAdded = client.post("/api/v1/clients", &body)?;
         print::warn_all(&added.warnings);
         if setting.json() {
             let document = json!({"name": added.name, "token": added.token});
@@ -112,10 +113,16 @@ impl Add {
             return Ok(Exit::Done);
         }
         print::line(&added.token).map_err(|failure| lost(&added.name, &failure))?;
-        hint(&added.name, setting);
+        // The token is out: where it goes is only a hint.
+        if let Ok(status) = client.get("/api/v1/status") {
+            hint(&added.name, setting, &status);
+        }
         if nothing_granted {
             let next = format!("covenant capabilities grant tool.call.NAME --to client:{}", added.name);
-            print::note(&format!("\nIt may not do anything yet; allow it something with: {next}"));
+            print::note(&format!(
+                "\nIt has no grants of its own: it may do what everyone may, which is to call `clock` unless you \
+                 changed that.\nAllow it more with: {next}"
+            ));
         }
         Ok(Exit::Done)
     }
@@ -131,11 +138,11 @@ fn lost(name: &str, failure: &Failure) -> Failure {
 }
 
 /// Where the token goes, without saying it again: standard error often ends up in logs.
-fn hint(name: &str, setting: &Setting) {
+fn hint(name: &str, setting: &Setting, status: &Status) {
     print::note(&format!(
         "\nThis is the token of client:{name}. It is not shown again. Put it in place of {} below.\n\n{}",
         connect::TOKEN,
-        connect::for_client(setting).trim_end()
+        connect::for_client(setting, status).trim_end()
     ));
 }
 

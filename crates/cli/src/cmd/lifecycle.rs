@@ -29,7 +29,11 @@ A connected MCP client starts it again with its next message: `covenant --mcp`
 starts a daemon where none runs. To keep it stopped, end the clients first.";
 const RELOAD: &str = "\
 Examples:
-  covenant reload                  # apply config.toml and secrets.toml";
+  covenant reload                  # apply what was changed in files
+
+The files are config.toml, secrets.toml, and the certificate with its key: new
+connections get a renewed one, and those that are open keep the old one.
+What needs a restart is said, and nothing is applied where a file has a mistake.";
 
 /// Say whether a daemon runs, and where.
 #[derive(Debug, Args)]
@@ -41,7 +45,7 @@ pub(crate) struct Status {}
 #[command(after_help = STOP)]
 pub(crate) struct Stop {}
 
-/// Apply changes in the configuration and the secrets.
+/// Apply changes in the configuration, the secrets and the certificate.
 #[derive(Debug, Args)]
 #[command(after_help = RELOAD)]
 pub(crate) struct Reload {}
@@ -62,7 +66,8 @@ impl Status {
 
 fn show(status: &Shown) -> Result<(), Failure> {
     let state = if status.ready { "serving".to_owned() } else { "not serving calls".to_owned() };
-    print::facts(&[
+    let origin = status.origin();
+    let mut facts = vec![
         ("state", state),
         ("process", status.pid.to_string()),
         ("since", short(&status.started_at.to_string())),
@@ -70,9 +75,16 @@ fn show(status: &Shown) -> Result<(), Failure> {
         ("home", status.home.clone()),
         ("socket", status.socket.clone()),
         ("listening", status.urls().join(" ")),
+        ("mcp", format!("{origin}/mcp")),
+        ("api", format!("{origin}/api/v1/docs")),
         ("database", status.database.clone()),
         ("tools", status.tools.to_string()),
-    ])?;
+    ];
+    if !status.public_url.is_empty() {
+        let place = facts.iter().position(|(name, _)| *name == "mcp").unwrap_or(facts.len());
+        facts.insert(place, ("public", status.public_url.clone()));
+    }
+    print::facts(&facts)?;
     for reason in &status.reasons {
         print::warn(reason);
     }

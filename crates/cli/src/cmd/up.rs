@@ -22,6 +22,13 @@ Examples:
   covenant up                             # here; Ctrl-C stops it, calls finish
   covenant up --detach                    # in the background
   covenant up --listen 127.0.0.1:9000     # on another port
+  # for other machines, with a certificate: in config.toml, paths in the home
+  #   [http]
+  #   listen = \"0.0.0.0:8421\"
+  #   tls_cert = \"cert.pem\"
+  #   tls_key = \"key.pem\"
+  #   public_url = \"https://covenant.example.org:8421\"
+  covenant doctor && covenant up
   # behind a proxy that speaks TLS
   covenant up --listen 0.0.0.0:8421 --behind-proxy
 

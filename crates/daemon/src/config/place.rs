@@ -22,9 +22,28 @@ pub(super) fn origin(path: &Path, text: &str, document: &toml_edit::Document<&st
     }
 }
 
+/// The dotted key in whose value that byte stands.
+pub(super) fn key(root: &toml_edit::Table, offset: usize) -> Option<String> {
+    let holds = |item: &toml_edit::Item| item.span().is_some_and(|span| span.contains(&offset));
+    root.iter().find_map(|(section, item)| {
+        let mut keys = item.as_table_like()?.iter();
+        keys.find(|(_, value)| holds(value)).map(|(key, _)| format!("{section}.{key}"))
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::{key, of};
+
+    #[test]
+    fn a_value_is_found_under_its_key() {
+        let text = "[http]\nlisten = \"x\"\nbehind_proxy = \"yes\"\n[rate_limit]\ntools = { echo = \"x\" }\n";
+        let document = toml_edit::Document::parse(text).unwrap();
+        let at = |part: &str| key(document.as_table(), text.find(part).unwrap());
+        assert_eq!(at("\"yes\"").as_deref(), Some("http.behind_proxy"));
+        assert_eq!(at("echo").as_deref(), Some("rate_limit.tools"));
+        assert_eq!(at("[rate_limit]"), None);
+    }
 
     #[test]
     fn places_are_counted_in_characters_from_one() {

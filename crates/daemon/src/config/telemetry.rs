@@ -51,12 +51,22 @@ impl Telemetry {
         Ok(headers)
     }
 
+    /// Why no spans are sent although they should be.
+    pub(crate) fn warning(&self, secrets: &Secrets) -> Option<String> {
+        self.address()?;
+        let reason = self.headers(secrets).err()?;
+        Some(format!("no spans are sent, because of `telemetry.otlp_headers`: {reason}"))
+    }
+
     /// The same without credentials.
     pub(super) fn shown(&self) -> Self {
-        let address = Address::parse(&self.otlp_endpoint).ok();
+        let shown = Address::parse(&self.otlp_endpoint).map(|address| address.shown()).unwrap_or_default();
+        // A URL always has a path; one that nobody wrote is not shown.
+        let written = self.otlp_endpoint.ends_with('/');
+        let endpoint = if written { shown.as_str() } else { shown.trim_end_matches('/') };
         let hidden = |name: &String| (name.clone(), HIDDEN.to_owned());
         Self {
-            otlp_endpoint: address.map(|address| address.shown()).unwrap_or_default(),
+            otlp_endpoint: endpoint.to_owned(),
             otlp_headers: self.otlp_headers.keys().map(hidden).collect(),
         }
     }
@@ -94,7 +104,11 @@ fn filled_in(text: &str, secret: impl Fn(&str) -> Option<String>) -> Result<Stri
     while let Some((before, after)) = rest.split_once("${secret:") {
         let (name, behind) = after.split_once('}').ok_or("a `${secret:` is not closed")?;
         filled.push_str(before);
-        filled.push_str(&secret(name).ok_or_else(|| format!("there is no secret {name}"))?);
+        filled.push_str(
+            &secret(name).ok_or_else(|| {
+                format!("there is no secret {name}; set it with: covenant secrets set {name}")
+            })?,
+        );
         rest = behind;
     }
     filled.push_str(rest);
@@ -154,6 +168,13 @@ mod tests {
     }
 
     #[test]
+    fn an_endpoint_is_shown_as_it_was_written() {
+        for endpoint in ["", "http://localhost:4318", "http://localhost:4318/", "https://a.example/otlp"] {
+            assert_eq!(telemetry(endpoint, &[]).shown().otlp_endpoint, endpoint);
+        }
+    }
+
+    #[test]
     fn credentials_are_never_shown() {
         let config = telemetry("https://ada:hunter2@a.example/?k=hunter2", &[("X-Key", "hunter2")]);
         let shown = config.shown();
@@ -164,8 +185,12 @@ mod tests {
 
     #[test]
     fn a_secret_that_is_not_there_is_named() {
-        let config = telemetry("", &[("authorization", "Bearer ${secret:OTLP_TOKEN}")]);
-        assert_eq!(config.headers(&Secrets::default()).unwrap_err(), "there is no secret OTLP_TOKEN");
+        let headers = [("authorization", "Bearer ${secret:OTLP_TOKEN}")];
+        let warning = telemetry("http://localhost:4318", &headers).warning(&Secrets::default()).unwrap();
+        assert!(
+            warning.contains("there is no secret OTLP_TOKEN; set it with: covenant secrets set OTLP_TOKEN")
+        );
+        assert_eq!(telemetry("", &headers).warning(&Secrets::default()), None, "nothing is to be sent");
         let filled = filled_in("a ${secret:X}-${secret:Y} b", |name| Some(name.to_lowercase()));
         assert_eq!(filled.as_deref(), Ok("a x-y b"));
     }

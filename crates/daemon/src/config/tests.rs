@@ -28,7 +28,7 @@ fn malformed_files_are_refused_with_line_column_and_reason() {
     let syntax = refused("[http]\nlisten = \n");
     assert!(syntax.starts_with("config.toml, line 2, column 10"), "{syntax}");
     let kind = refused("[rate_limit]\nrate = 5\nburst = \"many\"\n");
-    assert!(kind.starts_with("config.toml, line 3, column 9: invalid type"), "{kind}");
+    assert!(kind.starts_with("config.toml, line 3, column 9: `rate_limit.burst`: invalid type"), "{kind}");
     let word = refused("[logging]\nlevel = \"loud\"\n");
     assert!(word.starts_with("config.toml, line 2, column 9") && word.contains("debug"), "{word}");
     let twice = refused("[http]\nlisten = \"127.0.0.1:1\"\nlisten = \"127.0.0.1:2\"\n");

@@ -71,6 +71,11 @@ impl Certificate {
         Ok(Some(Self { chain, config: Arc::new(config) }))
     }
 
+    /// The certificate itself, as it is sent.
+    pub(super) fn leaf(&self) -> &[u8] {
+        self.chain.first().map(AsRef::as_ref).unwrap_or_default()
+    }
+
     pub(super) fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.config)
     }

@@ -62,7 +62,7 @@ async fn a_wrong_token_is_refused_before_the_upgrade_and_the_port_needs_one() {
 }
 
 #[tokio::test]
-async fn without_an_upgrade_it_says_what_is_needed() {
+async fn without_an_upgrade_or_a_session_it_says_what_is_needed() {
     let house = House::new().await;
     let answer = house.get("/mcp").await;
     assert_eq!((answer.status.as_u16(), answer.headers["allow"].to_str().unwrap()), (405, "POST"));

@@ -3,15 +3,20 @@
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use covenant_daemon::config::{Config, Overrides};
 use covenant_daemon::home::Home;
 use covenant_daemon::identity::{Identity, IdentityError};
 use covenant_daemon::secrets::Secrets;
 use covenant_daemon::trust::{self, Kind};
+use covenant_model::time::Timestamp;
 
 use super::Finding;
 use crate::cmd::audit::{check_home, is_in_database};
+
+/// A certificate that ends within that time should be renewed.
+const SOON: Duration = Duration::from_hours(14 * 24);
 
 /// The directory: there, ours, closed to others.
 pub(super) fn home(home: &Home) -> Vec<Finding> {
@@ -46,6 +51,27 @@ pub(super) fn config(home: &Home) -> Vec<Finding> {
             loaded.warnings.into_iter().map(|warning| Finding::warn(NAME, warning, fix())).collect()
         }
     }
+}
+
+/// The certificate, where there is to be one: it can be used, and not only for a few days more.
+pub(super) fn tls(home: &Home, now: Timestamp) -> Option<Finding> {
+    const NAME: &str = "tls";
+    let loaded = Config::load(home, &Overrides::from_environment()).ok()?;
+    let shown = match covenant_daemon::inspect_certificate(home, &loaded.config.http) {
+        Ok(shown) => shown?,
+        Err(error) => return Some(Finding::told(NAME, &error)),
+    };
+    let names = if shown.names.is_empty() { "no name".to_owned() } else { shown.names.join(", ") };
+    let what = format!("{} for {names}", shown.path.display());
+    let renew = "renew it, and then: covenant reload";
+    Some(match shown.until {
+        None => Finding::ok(NAME, what),
+        Some(until) if until <= now => Finding::warn(NAME, format!("{what}, which expired {until}"), renew),
+        Some(until) if until.since(now) < SOON => {
+            Finding::warn(NAME, format!("{what}, good only until {until}"), renew)
+        }
+        Some(until) => Finding::ok(NAME, format!("{what}, good until {until}")),
+    })
 }
 
 /// The secrets: private, and in a sound file.
@@ -183,6 +209,27 @@ mod tests {
             assert_eq!(states(&findings), [State::Fail]);
             assert!(findings[0].action.contains("backup"), "{findings:?}");
         }
+    }
+
+    #[test]
+    fn a_certificate_is_looked_at_as_a_start_would_and_its_end_is_foreseen() {
+        let kept = covenant_testkit::Home::new("covenant");
+        let home = Home::at(&kept.path()).unwrap();
+        let look = |now: &str| tls(&home, now.parse().unwrap());
+        assert_eq!(look("2026-11-16"), None, "there is none");
+        kept.write("config.toml", "[http]\ntls_cert = \"cert.pem\"\ntls_key = \"key.pem\"\n");
+        let missing = look("2026-11-16").unwrap();
+        assert!(missing.state == State::Fail && missing.detail.contains("cert.pem"), "{missing:?}");
+        covenant_testkit::tls::Certificate::new().write(&kept);
+        let sound = look("2026-11-16").unwrap();
+        assert_eq!(sound.state, State::Ok, "{sound:?}");
+        assert!(
+            sound.detail.contains("cert.pem for localhost, 127.0.0.1, ::1, good until 4096-01-01"),
+            "{sound:?}"
+        );
+        assert_eq!(look("4095-12-19").unwrap().state, State::Warn);
+        let over = look("4096-01-01").unwrap();
+        assert!(over.state == State::Warn && over.detail.contains("expired"), "{over:?}");
     }
 
     #[test]

@@ -38,16 +38,36 @@ pub(crate) fn show(status: &Status, setting: &Setting) -> Result<(), Failure> {
     ])?;
     print::line("")?;
     print::line(print::escape_block(&snippets(&command(setting), As::Operator)).trim_end())?;
+    print::line("\nConnected like this, a client acts as you, with what you granted yourself.\n")?;
+    print::line(print::escape_block(&over_http(&status.origin())).trim_end())?;
     print::line(
-        "\nConnected like this, a client acts as you, with what you granted yourself.\n\
-         To give one a token and grants of its own: covenant clients add NAME --preset read-only\n\
+        "\nTo give one a token and grants of its own: covenant clients add NAME --preset read-only\n\
          What there is to grant: covenant tools list",
     )
 }
 
 /// How MCP clients reach this home with a token of their own.
-pub(crate) fn for_client(setting: &Setting) -> String {
-    snippets(&command(setting), As::Client)
+pub(crate) fn for_client(setting: &Setting, status: &Status) -> String {
+    format!("{}\n{}", snippets(&command(setting), As::Client), over_http(&status.origin()))
+}
+
+/// The same for clients that are given a URL. Nobody is let in there without a token.
+fn over_http(origin: &str) -> String {
+    let url = format!("{origin}/mcp");
+    let bearer = format!("Authorization: Bearer {TOKEN}");
+    let headers = format!(r#""headers":{{"Authorization":"Bearer {TOKEN}"}}"#);
+    let cursor = format!(r#"{{"mcpServers":{{"covenant":{{"url":{},{headers}}}}}}}"#, json!(url));
+    let code = quoted(&format!(r#"{{"name":"covenant","type":"http","url":{},{headers}}}"#, json!(url)));
+    let shell = quoted(&url);
+    format!(
+        "Or over HTTP, with a token: {url} and the header `{bearer}`\n\
+         \x20 Claude Code   claude mcp add --transport http covenant {shell} --header \"{bearer}\"\n\
+         \x20 Codex         codex mcp add covenant --url {shell} --bearer-token-env-var COVENANT_TOKEN\n\
+         \x20               with the token in that variable where Codex runs\n\
+         \x20 Cursor        in ~/.cursor/mcp.json:\n\
+         \x20                 {cursor}\n\
+         \x20 VS Code       code --add-mcp {code}\n"
+    )
 }
 
 /// The program and arguments that an MCP client runs for this home.
@@ -147,6 +167,20 @@ mod tests {
             "                 args = [\"--mcp\"]\n                  env = { COVENANT_TOKEN = \"cv_…\" }\n",
             r#""args":["--mcp"],"env":{"COVENANT_TOKEN":"cv_…"}}}}"#,
             r#"code --add-mcp '{"name":"covenant","command":"covenant","args":["--mcp"],"env":{"COVENANT_TOKEN":"cv_…"}}'"#,
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn over_http_each_client_gets_the_address_and_the_header() {
+        let text = over_http("https://covenant.example.org");
+        for line in [
+            "https://covenant.example.org/mcp and the header `Authorization: Bearer cv_…`\n",
+            "claude mcp add --transport http covenant https://covenant.example.org/mcp --header \"Authorization: Bearer cv_…\"\n",
+            "codex mcp add covenant --url https://covenant.example.org/mcp --bearer-token-env-var COVENANT_TOKEN\n",
+            r#"{"mcpServers":{"covenant":{"url":"https://covenant.example.org/mcp","headers":{"Authorization":"Bearer cv_…"}}}}"#,
+            r#"code --add-mcp '{"name":"covenant","type":"http","url":"https://covenant.example.org/mcp","headers":{"Authorization":"Bearer cv_…"}}'"#,
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }

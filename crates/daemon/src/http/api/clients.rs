@@ -35,8 +35,9 @@ pub(crate) async fn add(
 ) -> Result<Response, Failure> {
     let added = daemon.gate.add_client(&operator, new).await.map_err(|error| match error {
         AddClientError::Taken { ref name } => {
-            let action = format!("choose another name, or first: covenant clients revoke {name}");
-            Failure::new(StatusCode::CONFLICT, "taken", error.to_string(), action)
+            let message = format!("there is already a client `{name}`");
+            let action = format!("choose another name, or revoke it first: covenant clients revoke {name}");
+            Failure::new(StatusCode::CONFLICT, "taken", message, action)
         }
         AddClientError::Name(_) => Failure::invalid(error.to_string()),
         AddClientError::Fault(fault) => fault.into(),

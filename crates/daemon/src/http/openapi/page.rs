@@ -166,7 +166,10 @@ impl<'d> Operation<'d> {
         let success = self.told.get("responses").and_then(|all| all.get("200")).unwrap_or(&Value::Null);
         let media: Vec<&str> = members(success, "content").map(|(media, _)| media).collect();
         let streams = media.iter().any(|it| it.ends_with("ndjson") || it.ends_with("event-stream"));
-        let mut parts = vec![format!("curl -sS{}", if streams { "N" } else { "" })];
+        // A session is named in the head of an answer.
+        let opens = members(success, "headers").any(|(name, _)| name == "Mcp-Session-Id");
+        let mut parts =
+            vec![format!("curl -sS{}{}", if streams { "N" } else { "" }, if opens { "i" } else { "" })];
         match origin {
             None => parts.push(format!("--unix-socket \"{HOME}/sock\"")),
             Some(_) if !self.is_open() => parts.push("-H \"Authorization: Bearer $TOKEN\"".to_owned()),

@@ -72,8 +72,8 @@ fn every_operation_is_described_in_full() {
         let has = |status: &str| operation["responses"].get(status).is_some();
         let open = operation.get("security") == Some(&json!([]));
         assert_eq!(has("401"), !open, "{id}: who needs a token can lack one");
+        assert!(has("400") && has("403"), "{id}: every request can be malformed or foreign");
         if path != "/mcp" {
-            assert!(has("400") && has("403"), "{id}: every request can be malformed or foreign");
             let takes_a_body = operation.get("requestBody").is_some();
             assert!(!takes_a_body || (has("408") && has("413") && has("422")), "{id}: a body can be wrong");
         }
