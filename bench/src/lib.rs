@@ -6,8 +6,8 @@
     reason = "a benchmark prints, and stops when it cannot run"
 )]
 
-pub mod awake;
 pub mod http;
+pub mod one_core;
 pub mod process;
 pub mod yardstick;
 

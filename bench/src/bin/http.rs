@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
-use covenant_bench::awake::Awake;
 use covenant_bench::http::{Caller, Era, Server, throughput};
+use covenant_bench::one_core::OneCore;
 use covenant_bench::process::at_rest;
 use covenant_bench::yardstick::Bare;
 use covenant_bench::{line, median, micros};
@@ -52,9 +52,9 @@ fn main() {
 }
 
 fn measure(bare: &Server, ours: &Server, idle: &Server, calls: u32) {
-    let awake = Awake::new();
+    let together = OneCore::new(ours.pid);
     one_in_flight(bare, ours);
-    drop(awake);
+    drop(together);
     many_in_flight(bare, ours);
     memory_of_calls(ours, calls);
     memory_of_sessions(idle);
