@@ -353,3 +353,83 @@ fn four_hundred_slow_senders_hold_nobody_up_and_cost_little() {
     let during = daemon.resident();
     assert!(during < before + 40 * MIB, "{before} KiB grew to {during} KiB");
 }
+
+/// The head of a request of that client's.
+fn head(line: &str, token: &str) -> String {
+    format!("{line} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n")
+}
+
+fn client(home: &Home, name: &str) -> String {
+    home.run(&["clients", "add", name]).ok().stdout.trim().to_owned()
+}
+
+/// Asks for MCP on a connection of its own: the connection, and what came back first.
+fn upgrade(port: u16, token: &str) -> (TcpStream, String) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    let request = head("GET /mcp", token) + "Connection: upgrade\r\nUpgrade: mcp\r\n\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = [0; 2048];
+    let count = stream.read(&mut answer).unwrap();
+    (stream, String::from_utf8_lossy(&answer[..count]).into_owned())
+}
+
+#[test]
+fn one_client_holds_a_quarter_of_the_connections_of_a_port_and_no_more() {
+    let home = unhurried();
+    let daemon = home.up();
+    let port = daemon.port();
+    let (ada, bob) = (client(&home, "ada"), client(&home, "bob"));
+    let mut held = Vec::new();
+    let refused = loop {
+        let (stream, answer) = upgrade(port, &ada);
+        if !answer.starts_with("HTTP/1.1 101") {
+            break answer;
+        }
+        held.push(stream);
+        assert!(held.len() <= 1024, "one client may hold a quarter of 4096, or of fewer");
+    };
+    assert!(refused.starts_with("HTTP/1.1 429") && refused.contains("end one first"), "{refused}");
+    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": {
+        "notifications": {"toolsListChanged": true},
+        "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}},
+    }})
+    .to_string();
+    let more = "Content-Type: application/json\r\nAccept: text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\nConnection: close\r\n";
+    let length = listen.len();
+    let listens = format!("{}{more}Content-Length: {length}\r\n\r\n{listen}", head("POST /mcp", &ada));
+    let heard = exchange(port, &listens);
+    assert!(heard.starts_with("HTTP/1.1 429"), "streams are counted with them: {heard}");
+    assert!(upgrade(port, &bob).1.starts_with("HTTP/1.1 101"), "others have their own");
+    held.clear();
+    until("what was held is free", || upgrade(port, &ada).1.starts_with("HTTP/1.1 101").then_some(()));
+}
+
+#[test]
+fn to_ask_for_an_upgrade_is_a_request_like_any_other() {
+    let home = home();
+    home.write("config.toml", "[rate_limit]\nrate = 0.1\nburst = 2\n");
+    let daemon = home.up();
+    let token = client(&home, "ada");
+    let answers: Vec<String> = (0..3).map(|_| upgrade(daemon.port(), &token).1).collect();
+    assert!(answers[1].starts_with("HTTP/1.1 101"), "{answers:?}");
+    assert!(answers[2].starts_with("HTTP/1.1 429") && answers[2].contains("retry-after"), "{answers:?}");
+}
+
+/// More half bodies than there are seats: whoever comes gets one from them, and a stop does not wait for them.
+#[test]
+fn a_crowd_that_sends_half_its_bodies_shuts_nobody_out_and_holds_up_no_stop() {
+    let home = unhurried();
+    let daemon = home.up();
+    let port = daemon.port();
+    let token = client(&home, "ada");
+    let half = head("POST /mcp", &token) + "Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{";
+    let mut crowd = Crowd::gather(port, 5000, &half);
+    for _ in 0..20 {
+        is_prompt(port);
+    }
+    assert!(crowd.closed() + 4096 >= crowd.count(), "{} of {} were closed", crowd.closed(), crowd.count());
+    let begun = Instant::now();
+    daemon.stop();
+    assert!(begun.elapsed() < PROMPT, "it took {:?}", begun.elapsed());
+}

@@ -24,7 +24,7 @@ use crate::shutdown::Stop;
 /// How long the head of a request may take, and a connection may be silent.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long an answer that is whole may take to be sent when we stop, and one that is not may be left where it is.
+/// How long an answer that is whole may take to be sent when we stop.
 const FLUSH: Duration = Duration::from_millis(100);
 
 /// The most bytes the head of a request may have, and that are read at once: each connection can cost twice that.
@@ -90,17 +90,13 @@ where
     }
 }
 
-/// Returns once nothing is being answered, or nothing of it taken: a client that has sent half a request, or does not
-/// read, is not waited for.
+/// Returns once nothing is being answered: a client that has sent half a request is not waited for.
 async fn quiet(seat: &Seat) {
-    let mut before = None;
     loop {
         tokio::time::sleep(FLUSH).await;
-        let stalled = seat.stalled();
-        if !seat.is_engaged() || (stalled.is_some() && stalled == before) {
+        if !seat.is_engaged() {
             return;
         }
-        before = stalled;
     }
 }
 

@@ -2,7 +2,7 @@
 //! longest; if nobody is, that of whoever has kept us waiting longest. One whom others wait for is never sent away.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -58,8 +58,8 @@ pub(crate) struct Seat {
     engaged: AtomicUsize,
     /// How many of them are to requests that have not come whole.
     awaited: AtomicUsize,
-    /// How often the other end stopped taking what it is sent, and went on: odd while it does not.
-    stalls: AtomicUsize,
+    /// The other end does not take what it is sent.
+    stalled: AtomicBool,
     /// The line it stands in. Changed only while the room is locked.
     stand: AtomicU8,
     _busy: Busy,
@@ -96,7 +96,7 @@ impl Seats {
                     sent_away,
                     engaged: AtomicUsize::new(0),
                     awaited: AtomicUsize::new(0),
-                    stalls: AtomicUsize::new(0),
+                    stalled: AtomicBool::new(false),
                     stand: AtomicU8::new(Stand::Idle as u8),
                     _busy: busy,
                 });
@@ -197,7 +197,7 @@ impl Seat {
     fn belongs(&self) -> Stand {
         let (awaited, engaged) = (self.awaited.load(SeqCst), self.engaged.load(SeqCst));
         match engaged {
-            _ if self.stalled().is_some() => Stand::WaitedFor,
+            _ if self.stalled.load(SeqCst) => Stand::WaitedFor,
             0 => Stand::Idle,
             _ if awaited >= engaged => Stand::WaitedFor,
             _ => Stand::Nowhere,
@@ -209,16 +209,9 @@ impl Seat {
         self.engaged.load(SeqCst) > self.awaited.load(SeqCst)
     }
 
-    /// Which of its stalls it is that the other end is in, if it does not take what it is sent.
-    pub(super) fn stalled(&self) -> Option<usize> {
-        Some(self.stalls.load(SeqCst)).filter(|stalls| stalls % 2 == 1)
-    }
-
     /// The other end takes what it is sent, or does not. For the connection's own task alone, which settles later.
     pub(super) fn set_stalled(&self, stalled: bool) {
-        if self.stalled().is_some() != stalled {
-            self.stalls.fetch_add(1, SeqCst);
-        }
+        self.stalled.store(stalled, SeqCst);
     }
 
     /// Returns when it must go.

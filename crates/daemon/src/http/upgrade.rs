@@ -33,12 +33,13 @@ pub(crate) async fn mcp(State(daemon): State<Arc<Daemon>>, request: Request) -> 
     }
     let credential = auth::credential(&parts);
     let caller = daemon.gate.authenticate(&credential)?;
-    daemon.gate.admit(&caller)?;
     let upgrade = parts.extensions.remove::<OnUpgrade>().ok_or_else(reply::upgrade_required)?;
-    // It takes a seat for as long as it likes. Those of the socket are this machine's own.
-    let place = match parts.extensions.get::<Via>() {
-        Some(Via::Socket(_)) => None,
-        _ => Some(daemon.sessions.place(&caller, None).ok_or_else(too_many)?),
+    // It takes a seat for as long as it likes. Those of the socket are this machine's own, and a burst there is theirs whole.
+    let place = if let Some(Via::Socket(_)) = parts.extensions.get() {
+        None
+    } else {
+        daemon.gate.admit(&caller)?;
+        Some(daemon.sessions.place(&caller, None).ok_or_else(too_many)?)
     };
     let engaged = parts.extensions.remove::<Arc<Engaged>>();
     tokio::spawn(async move {

@@ -19,6 +19,12 @@ impl Seats {
     }
 }
 
+impl Seat {
+    pub(in crate::http) fn is_stalled(&self) -> bool {
+        self.stalled.load(SeqCst)
+    }
+}
+
 /// A room, and a way in.
 struct Hall {
     seats: Arc<Seats>,
