@@ -277,6 +277,7 @@ impl Session {
         let Found { params, meta } = ask.found.as_ref().map_err(Clone::clone)?;
         let request = &ask.request;
         *era = era::of(&request.method, meta)?;
+        self.flights.allow(&request.id)?;
         let (level, kinds) = match era {
             Era::Legacy => {
                 let state = self.state.lock();

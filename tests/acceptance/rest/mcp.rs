@@ -83,7 +83,7 @@ fn what_is_sent_to_mcp_is_answered_as_described() {
     expect("mcpSend", 403, JSON, ping.clone(), foreign);
     expect("mcpSend", 404, &format!("{JSON}Mcp-Session-Id: nothing\r\n"), ping.clone(), as_is);
     expect("mcpSend", 404, MODERN, Some(modern()), as_is);
-    expect("mcpSend", 406, &format!("{JSON}Accept: text/html\r\n"), ping.clone(), as_is);
+    expect("mcpSend", 406, &format!("{ours}Accept: text/html\r\n"), ping.clone(), as_is);
     expect("mcpSend", 413, JSON, Some(message(&"x".repeat(4096))), as_is);
     expect("mcpSend", 415, "Content-Type: text/plain\r\n", ping, as_is);
     expect("mcpListen", 200, &format!("{session}Accept: text/event-stream\r\n"), None, as_is);

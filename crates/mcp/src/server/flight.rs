@@ -30,13 +30,16 @@ pub(super) enum End {
 }
 
 impl Flights {
+    /// Whether that id is free for another request.
+    pub(super) fn allow(&self, id: &Id) -> Result<(), RpcError> {
+        if self.table.lock().contains_key(id) { Err(under_way()) } else { Ok(()) }
+    }
+
     /// Begins one; an id that is under way already is another's.
     pub(super) fn begin(&self, session: &Arc<Session>, id: &Id) -> Result<Flight, RpcError> {
         let token = CancellationToken::new();
         match self.table.lock().entry(id.clone()) {
-            Entry::Occupied(_) => {
-                Err(RpcError::invalid_request("a request with this `id` is still under way"))
-            }
+            Entry::Occupied(_) => Err(under_way()),
             Entry::Vacant(free) => {
                 free.insert(Under { token: token.clone(), taken_back: false });
                 Ok(Flight { session: session.clone(), id: id.clone(), token })
@@ -58,6 +61,10 @@ impl Flights {
             under.token.cancel();
         }
     }
+}
+
+fn under_way() -> RpcError {
+    RpcError::invalid_request("a request with this `id` is still under way")
 }
 
 /// One request under way; dropping it ends it.
