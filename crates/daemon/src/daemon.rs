@@ -51,78 +51,17 @@ pub(crate) struct Daemon {
     pub(crate) bodies: Bodies,
     /// Where spans are sent.
     pub(crate) spans: Export,
-    settings: RwLock<Settings>,
+    /// What can be replaced while it runs.
+    pub(crate) settings: RwLock<Settings>,
 }
 
-struct Settings {
-    config: Arc<Config>,
-    secrets: Arc<Secrets>,
-}
-
-/// The parts of a daemon that do not change.
-pub(crate) struct Parts {
-    pub(crate) home: Home,
-    pub(crate) gate: Arc<Gate>,
-    pub(crate) store: Arc<Store>,
-    pub(crate) logs: Logs,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) started_at: Timestamp,
-    pub(crate) socket: PathBuf,
-    pub(crate) listen: Vec<SocketAddr>,
-    pub(crate) tls: Option<Tls>,
-    pub(crate) overrides: Overrides,
-    pub(crate) environment: Environment,
-    pub(crate) stop: Stop,
-    pub(crate) chain: String,
-    /// How many streams one principal may have open at a port.
-    pub(crate) most_streams: usize,
+/// The configuration and the secrets in effect.
+pub(crate) struct Settings {
+    pub(crate) config: Arc<Config>,
+    pub(crate) secrets: Arc<Secrets>,
 }
 
 impl Daemon {
-    pub(crate) fn new(parts: Parts, config: Config, secrets: Secrets) -> Arc<Self> {
-        let Parts {
-            home,
-            gate,
-            store,
-            logs,
-            clock,
-            started_at,
-            socket,
-            listen,
-            tls,
-            overrides,
-            environment,
-            stop,
-            chain,
-            most_streams,
-        } = parts;
-        let anchor = Anchor::new(config.audit.anchor_url.address());
-        let settings = RwLock::new(Settings { config: Arc::new(config), secrets: Arc::new(secrets) });
-        let changing = tokio::sync::Mutex::new(());
-        let sessions = Sessions::new(Arc::clone(&store), most_streams);
-        Arc::new(Self {
-            home,
-            gate,
-            store,
-            logs,
-            clock,
-            started_at,
-            socket,
-            listen,
-            tls,
-            overrides,
-            environment,
-            stop,
-            chain,
-            changing,
-            anchor,
-            sessions,
-            bodies: Bodies::new(),
-            spans: Export::default(),
-            settings,
-        })
-    }
-
     /// The configuration in effect.
     pub(crate) fn config(&self) -> Arc<Config> {
         Arc::clone(&self.settings.read().config)

@@ -10,15 +10,17 @@ use covenant_gate::provider::{Completions, Prompts, Resources};
 use covenant_gate::{Clock, Fault, Gate, SystemClock, Tool, ToolRegistry};
 use covenant_model::audit::Kind;
 use covenant_store::Store;
+use parking_lot::RwLock;
 
-use crate::anchor;
+use crate::anchor::{self, Anchor};
 use crate::config::audit::Sink;
 use crate::config::{self, Config, ConfigError, Overrides};
-use crate::daemon::{Daemon, Environment, Parts};
+use crate::daemon::{Daemon, Environment, Settings};
 use crate::first;
 use crate::follower;
 use crate::home::{Home, HomeError};
-use crate::http::mcp::sessions;
+use crate::http::document::Bodies;
+use crate::http::mcp::sessions::{self, Sessions};
 use crate::http::{router, serve, via};
 use crate::identity::{Identity, IdentityError};
 use crate::lapse;
@@ -26,6 +28,7 @@ use crate::listen::{self, ListenError, Listeners};
 use crate::lock::{Lock, LockError, Note};
 use crate::logging::{Echo, Logs};
 use crate::neighbours;
+use crate::otlp::Export;
 use crate::running::{self, Running};
 use crate::secrets::{Secrets, SecretsError};
 use crate::shutdown::{self, Stop};
@@ -136,8 +139,14 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     }
     let listeners = listen::listen(&socket, &config.http)?;
     let listen = listeners.addresses();
-    let stop = Stop::new(drain);
-    let parts = Parts {
+    let daemon = Arc::new(Daemon {
+        anchor: Anchor::new(config.audit.anchor_url.address()),
+        sessions: Sessions::new(Arc::clone(&store), serve::most_streams(files)),
+        bodies: Bodies::new(),
+        spans: Export::default(),
+        stop: Stop::new(drain),
+        changing: tokio::sync::Mutex::default(),
+        settings: RwLock::new(Settings { config: Arc::new(config), secrets: Arc::new(read.secrets) }),
         home,
         gate,
         store,
@@ -149,11 +158,8 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         tls,
         overrides,
         environment,
-        stop,
         chain,
-        most_streams: serve::most_streams(files),
-    };
-    let daemon = Daemon::new(parts, config, read.secrets);
+    });
     daemon.aim_spans();
     daemon.gate.record_own(Kind::DaemonStarted, Some(covenant_model::VERSION)).await?;
     serve_all(&daemon, listeners, files);

@@ -54,7 +54,10 @@ pub fn missing(key: &str) -> RpcError {
 
 /// Says that we do not speak that revision.
 pub fn unsupported(version: &str) -> RpcError {
-    let mut error = RpcError::new(UNSUPPORTED_VERSION, "Unsupported protocol version");
+    let mut error = RpcError::new(
+        UNSUPPORTED_VERSION,
+        format!("Unsupported protocol version: use one of {}", SUPPORTED.join(", ")),
+    );
     error.data = Some(json!({ "supported": SUPPORTED, "requested": version }));
     error
 }

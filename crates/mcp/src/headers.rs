@@ -37,7 +37,7 @@ pub fn agree(name: &str, header: Option<&str>, body: &str) -> Result<(), RpcErro
     let Some(value) = header else { return Err(mismatch(format_args!("the header `{name}` is missing"))) };
     match decoded(value) {
         Some(text) if text == body => Ok(()),
-        Some(_) => Err(mismatch(format_args!("the header `{name}` says something other than the body"))),
+        Some(text) => Err(mismatch(format_args!("the header `{name}` says `{text}`, and the body `{body}`"))),
         None => Err(mismatch(format_args!("the header `{name}` is not valid base64 of a text"))),
     }
 }

@@ -161,6 +161,10 @@ impl Failure {
         &self.message
     }
 
+    pub(crate) fn action(&self) -> &str {
+        &self.action
+    }
+
     pub(crate) fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         self.headers.iter().cloned()
     }

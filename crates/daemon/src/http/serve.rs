@@ -151,7 +151,8 @@ async fn answer(
     engaged: Arc<Engaged>,
 ) -> Response {
     let begun = Instant::now();
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let shown = tracing::enabled!(target: "covenant::http", tracing::Level::DEBUG)
+        .then(|| (request.method().clone(), request.uri().path().to_owned()));
     let (parts, body) = request.into_parts();
     let response = match guard::check(&parts, &via, &daemon.config().http) {
         Ok(()) => match mcp::answer(&daemon, &parts, &via, body, &engaged).await {
@@ -163,10 +164,12 @@ async fn answer(
         Err(failure) => failure.into_response(),
     };
     let response = reply::finish(response, &daemon.gate.redactor());
-    tracing::debug!(
-        target: "covenant::http", %method, path, status = response.status().as_u16(),
-        duration = %format_args!("{}ms", begun.elapsed().as_millis()), "answered request"
-    );
+    if let Some((method, path)) = shown {
+        tracing::debug!(
+            target: "covenant::http", %method, path, status = response.status().as_u16(),
+            duration = %format_args!("{}ms", begun.elapsed().as_millis()), "answered request"
+        );
+    }
     response
 }
 

@@ -74,23 +74,9 @@ pub(crate) fn wanted(headers: &HeaderMap) -> bool {
 /// Speaks MCP until either side ends it. The raw stream is taken out of HTTP's wrapping where it can be.
 async fn converse(upgraded: Upgraded, daemon: &Daemon, credential: Credential) {
     let ended = match upgraded.downcast::<TokioIo<Patient<UnixStream>>>() {
-        Ok(parts) => {
-            speak(
-                Rewound { head: parts.read_buf, stream: parts.io.into_inner().into_inner() },
-                daemon,
-                credential,
-            )
-            .await
-        }
+        Ok(parts) => speak(Rewound::of(parts), daemon, credential).await,
         Err(upgraded) => match upgraded.downcast::<TokioIo<Patient<TcpStream>>>() {
-            Ok(parts) => {
-                speak(
-                    Rewound { head: parts.read_buf, stream: parts.io.into_inner().into_inner() },
-                    daemon,
-                    credential,
-                )
-                .await
-            }
+            Ok(parts) => speak(Rewound::of(parts), daemon, credential).await,
             Err(upgraded) => speak(TokioIo::new(upgraded), daemon, credential).await,
         },
     };
@@ -121,6 +107,12 @@ where
 struct Rewound<Io> {
     head: Bytes,
     stream: Io,
+}
+
+impl<Io> Rewound<Io> {
+    fn of(parts: hyper::upgrade::Parts<TokioIo<Patient<Io>>>) -> Self {
+        Self { head: parts.read_buf, stream: parts.io.into_inner().into_inner() }
+    }
 }
 
 impl<Io: AsyncRead + Unpin> AsyncRead for Rewound<Io> {

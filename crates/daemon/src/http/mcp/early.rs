@@ -79,7 +79,7 @@ impl Early {
 /// A body that could not be read.
 impl From<Failure> for Early {
     fn from(failure: Failure) -> Self {
-        let error = RpcError::invalid_request(failure.message());
+        let error = RpcError::invalid_request(format_args!("{}; {}", failure.message(), failure.action()));
         let headers = failure.headers().collect();
         Self { status: failure.status(), id: None, error, headers }
     }
