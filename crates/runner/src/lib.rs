@@ -2,10 +2,14 @@
 //!
 //! An [`order::Order`] says what to start. A [`report::Report`] says what held, an [`ending::Ending`] how it ended.
 
+mod channel;
 mod control;
 pub mod daemon;
 pub mod ending;
 pub mod environment;
+pub mod launcher;
+#[cfg(target_os = "linux")]
+mod linux;
 pub mod order;
 pub mod report;
 mod spawn;
