@@ -6,6 +6,9 @@ mod control;
 pub mod daemon;
 pub mod ending;
 pub mod environment;
+#[cfg(target_os = "linux")]
+#[cfg_attr(not(test), expect(dead_code, reason = "the launcher will use it"))]
+mod linux;
 pub mod order;
 pub mod report;
 mod spawn;
