@@ -131,9 +131,8 @@ mod tests {
         expected.insert(root.as_raw_pid());
         let ours = pids(&descendants(rustix::process::getpid()));
         assert!(expected.is_subset(&ours), "{expected:?} in {ours:?}");
-        for pid in expected {
-            rustix::process::kill_process(Pid::from_raw(pid).unwrap(), rustix::process::Signal::KILL)
-                .unwrap();
+        for process in down {
+            process.signal(rustix::process::Signal::KILL).ok();
         }
         child.wait().unwrap();
         other.kill().unwrap();

@@ -104,7 +104,8 @@ fn wait_for_one(dying: &[Process]) {
     let breath = Timespec::try_from(BREATH).unwrap_or_default();
     match pidfd_open(process.pid, PidfdFlags::empty()) {
         Ok(held) => {
-            poll(&mut [PollFd::new(&held, PollFlags::IN)], Some(&breath)).map(drop).unwrap_or_default()
+            // However that ends, the caller looks again.
+            poll(&mut [PollFd::new(&held, PollFlags::IN)], Some(&breath)).ok();
         }
         Err(Errno::SRCH) => {}
         Err(_) => std::thread::sleep(BREATH),
