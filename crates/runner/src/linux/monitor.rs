@@ -184,7 +184,7 @@ impl Started {
         match &mut self.root {
             Root::Program(root) => {
                 let mut ended = Status::Unknown;
-                tree::end_all(PATIENCE, |pid, status| {
+                tree::end::end_all(PATIENCE, |pid, status| {
                     if pid == root.pid {
                         ended = program::status(status);
                     }
