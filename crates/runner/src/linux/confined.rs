@@ -16,7 +16,7 @@ use crate::linux::monitor::{Root, Started, Watched, die_with};
 use crate::linux::scratch::Scratch;
 use crate::linux::sources::{self, Sources, Use};
 use crate::linux::watch::{Limits, Watch};
-use crate::linux::{Streams, assess, door, program, sys};
+use crate::linux::{Streams, assess, door, program, shift, sys};
 use crate::order::{Network, Sandbox};
 use crate::report::{Promise, Report};
 
@@ -36,7 +36,8 @@ pub(super) fn start(
     sandbox: &Sandbox,
     streams: Streams,
 ) -> Result<Started, Refusal> {
-    let sources = sources::of(&assignment.order, sandbox)?;
+    let mut sources = sources::of(&assignment.order, sandbox)?;
+    shift::prepare(&mut sources);
     match in_namespaces(host, assignment, sandbox, &sources, streams) {
         Ok(started) => Ok(started),
         Err(Failed::Order(refusal)) => Err(refusal),
@@ -169,9 +170,9 @@ fn behind_fence(
         return Err(Refusal::Required(report));
     }
     let scratch = Scratch::make(&sandbox.scratch, run, identity.ids()).map_err(setup)?;
-    let mut write: Vec<_> = sources.paths(Use::Write).chain(sources.paths(Use::Device)).collect();
+    let mut write = sources.paths(&[Use::Write, Use::Device]);
     write.push(scratch.path().to_owned());
-    let mut read: Vec<_> = sources.paths(Use::Read).collect();
+    let mut read = sources.paths(&[Use::System, Use::Named]);
     read.push("/proc".into());
     let connect =
         if sandbox.network == Network::Full { Ports::All } else { Ports::Only(ways.ports.clone()) };

@@ -99,7 +99,7 @@ impl Inside<'_> {
     }
 
     fn fence(&self, identity: Identity) -> io::Result<Fence> {
-        let mut write: Vec<_> = self.sources.paths(Use::Write).chain(self.sources.paths(Use::Device)).collect();
+        let mut write = self.sources.paths(&[Use::Write, Use::Device]);
         write.push(SCRATCH.into());
         // Root's processes are not counted, whatever the limit; anybody else's are, for this user namespace alone. The
         // first process counts as well.

@@ -69,17 +69,24 @@ pub(super) fn enter(sources: &Sources, sandbox: &Sandbox, owner: &Owner) -> io::
 }
 
 /// A copy of what is mounted at a source, with all below it, that is mounted nowhere yet.
+pub(super) fn copied(source: &Source) -> io::Result<OwnedFd> {
+    let flags =
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    Ok(open_tree(CWD, &source.at, flags)?)
+}
+
+/// The same, with what may be done there.
 fn detached(source: &Source) -> io::Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE;
-    let tree = open_tree(CWD, &source.at, flags)?;
+    let tree = match &source.tree {
+        Some(tree) => tree.try_clone()?,
+        None => copied(source)?,
+    };
     let attributes = match source.purpose {
-        Use::Read => sys::READ_ONLY | sys::NO_SUID | sys::NO_DEVICES,
+        Use::System | Use::Named => sys::READ_ONLY | sys::NO_SUID | sys::NO_DEVICES,
         Use::Write => sys::NO_SUID | sys::NO_DEVICES,
         Use::Device => sys::NO_SUID,
     };
-    sys::set_attributes(tree.as_fd(), attributes)?;
+    sys::set_attributes(tree.as_fd(), attributes, None)?;
     Ok(tree)
 }
 
