@@ -5,6 +5,8 @@
 mod channel;
 mod control;
 pub mod daemon;
+#[cfg(any(test, not(target_os = "linux")))]
+mod elsewhere;
 pub mod ending;
 pub mod environment;
 pub mod launcher;
