@@ -6,13 +6,22 @@
 pub mod child;
 mod control;
 pub mod daemon;
+mod drain;
 pub mod ending;
 pub mod environment;
+mod fit;
+mod keeper;
 pub mod launch;
 pub mod ledger;
 pub mod lines;
+#[cfg(target_os = "linux")]
+mod linux;
 pub mod nursery;
 pub mod order;
 pub mod pipes;
 pub mod report;
 mod spawn;
+mod sweep;
+mod tail;
+mod trace;
+mod wire;
