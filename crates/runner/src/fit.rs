@@ -43,7 +43,10 @@ fn check(order: &Order) -> Result<(), String> {
 
 fn variable(name: &str, value: &str) -> Result<(), String> {
     if name.is_empty() || name.contains(['=', '\0']) {
-        return Err(format!("\"{}\" cannot be the name of a variable", beginning(&name.replace('\0', "\\0"))));
+        return Err(format!(
+            "\"{}\" cannot be the name of a variable",
+            beginning(&name.replace('\0', "\\0"))
+        ));
     }
     // The value may be a secret, so it is not shown.
     text(name.len() + 1 + value.len(), value, || format!("the variable {}", beginning(name)))
@@ -51,10 +54,16 @@ fn variable(name: &str, value: &str) -> Result<(), String> {
 
 fn text(length: usize, text: &str, what: impl Fn() -> String) -> Result<(), String> {
     if text.contains('\0') {
-        return Err(format!("{} holds a zero byte, which ends a text for the system", what().replace('\0', "\\0")));
+        return Err(format!(
+            "{} holds a zero byte, which ends a text for the system",
+            what().replace('\0', "\\0")
+        ));
     }
     if length >= TEXT_LIMIT {
-        return Err(format!("{} is too long: {length} bytes, where less than {TEXT_LIMIT} are allowed", what()));
+        return Err(format!(
+            "{} is too long: {length} bytes, where less than {TEXT_LIMIT} are allowed",
+            what()
+        ));
     }
     Ok(())
 }

@@ -31,8 +31,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// The end of a run that nobody saw.
-pub(crate) const UNSEEN: Ending =
-    Ending { status: Status::Unknown, over: None, usage: Usage { user_ms: 0, system_ms: 0, peak_memory_kb: 0 } };
+pub(crate) const UNSEEN: Ending = Ending {
+    status: Status::Unknown,
+    over: None,
+    usage: Usage { user_ms: 0, system_ms: 0, peak_memory_kb: 0 },
+};
 
 /// What the owner of a child may ask for. To ask for nothing any more, by dropping the other end, is to ask for the end.
 #[derive(Debug)]
@@ -113,7 +116,10 @@ impl Keeper {
             Ok(Some(Word::Ready { pid, report, door, proxy })) => {
                 self.record.program = Trace::of(pid);
                 self.write_down().await?;
-                Ok(Started { report, doors: Doors { door: self.listener(door)?, proxy: self.listener(proxy)? } })
+                Ok(Started {
+                    report,
+                    doors: Doors { door: self.listener(door)?, proxy: self.listener(proxy)? },
+                })
             }
             Ok(Some(Word::Refused(refusal))) => Err(StartError::refused(refusal, orders.program)),
             Ok(Some(Word::Ended(_))) => Err(StartError::Answer("an end without a beginning".into())),

@@ -15,6 +15,7 @@ pub mod launch;
 pub mod ledger;
 pub mod lines;
 #[cfg(target_os = "linux")]
+#[cfg_attr(not(test), expect(dead_code, reason = "the launcher will use it"))]
 mod linux;
 pub mod nursery;
 pub mod order;

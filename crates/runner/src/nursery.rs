@@ -71,7 +71,8 @@ impl Nursery {
         let (wire, socket) = Wire::pair().map_err(short)?;
         let launcher = launch::start(&self.launcher, &run, socket)?;
         let tail = Arc::new(Tail::default());
-        let drain = tokio::spawn(drain(pipes.errors, Arc::clone(&tail), scrub, order.name.clone(), run.clone()));
+        let drain =
+            tokio::spawn(drain(pipes.errors, Arc::clone(&tail), scrub, order.name.clone(), run.clone()));
         let (asks, asked) = mpsc::unbounded_channel();
         let (end, ended) = watch::channel(None);
         let (ready, readied) = oneshot::channel();
@@ -83,7 +84,17 @@ impl Nursery {
         let started = readied.await.unwrap_or(Err(StartError::Gone))?;
         let (input, valve) = Input::new(pipes.input);
         let (input, output) = (Some(input), Some(Output(pipes.output)));
-        Ok(Child { run, report: started.report, input, valve, output, doors: started.doors, tail, asks, ended })
+        Ok(Child {
+            run,
+            report: started.report,
+            input,
+            valve,
+            output,
+            doors: started.doors,
+            tail,
+            asks,
+            ended,
+        })
     }
 }
 
@@ -118,7 +129,8 @@ fn record(run: &str, order: &Order, launcher: Option<u32>) -> Record {
 /// A name for a run that no other has, had or will have.
 fn new_run() -> Result<String, StartError> {
     let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(|error| StartError::Setup(format!("the system gave no random bytes: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| StartError::Setup(format!("the system gave no random bytes: {error}")))?;
     Ok(format!("{:016x}", u64::from_be_bytes(bytes)))
 }
 

@@ -69,9 +69,11 @@ mod system {
         let deadline = Instant::now() + patience;
         let mut seen = HashSet::new();
         loop {
-            let roots: Vec<Process> = traces.iter().filter_map(|&trace| found(trace)).chain(marked(runs)).collect();
+            let roots: Vec<Process> =
+                traces.iter().filter_map(|&trace| found(trace)).chain(marked(runs)).collect();
             let below = roots.iter().flat_map(|root| descendants(root.pid));
-            let living: Vec<Process> = below.chain(roots.iter().copied()).filter(|process| process.lives()).collect();
+            let living: Vec<Process> =
+                below.chain(roots.iter().copied()).filter(|process| process.lives()).collect();
             seen.extend(living.iter().copied());
             let left = deadline.saturating_duration_since(Instant::now());
             if living.is_empty() || left.is_zero() {

@@ -1,0 +1,5 @@
+//! What only Linux can do: see, count, bound and end a tree of processes.
+
+#[cfg(test)]
+mod alone;
+pub(crate) mod tree;
