@@ -24,6 +24,8 @@ mod mcp_http;
 mod operating;
 mod pact;
 mod rest;
+#[cfg(target_os = "linux")]
+mod sandbox;
 
 use covenant_testkit::Home;
 

@@ -23,20 +23,23 @@ const readFile = (name) => {
   const file = fs.openSync(name, "r");
   try {
     const room = Buffer.alloc(80);
-    return room.toString("utf8", 0, fs.readSync(file, room));
+    const count = fs.readSync(file, room);
+    if (count === 0) throw stopped("empty");
+    return room.toString("utf8", 0, count);
   } finally {
     fs.closeSync(file);
   }
 };
 
 const overwrite = (name) => {
-  fs.closeSync(fs.openSync(name, "a"));
-  return "opened for writing";
-};
-
-const existing = (name) => {
-  fs.closeSync(fs.openSync(name, fs.constants.O_WRONLY | fs.constants.O_APPEND));
-  return "opened for writing";
+  const file = fs.openSync(name, fs.constants.O_WRONLY | fs.constants.O_APPEND);
+  try {
+    // What is covered by /dev/null takes everything and keeps nothing.
+    if (fs.fstatSync(file).rdev === 0x103) throw stopped("covered");
+    return "opened for writing";
+  } finally {
+    fs.closeSync(file);
+  }
 };
 
 const symlinked = (to, name) => {
@@ -267,7 +270,7 @@ const ATTACKS = {
   list,
   stat: (name) => `${fs.statSync(name).size} bytes`,
   "write-file": writeFile,
-  overwrite: existing,
+  overwrite,
   "symlink-read": (name) => readFile(symlinked(name, "link-to-read")),
   "symlink-write": (name) => overwrite(symlinked(name, "link-to-write")),
   "hard-link": hardLink,

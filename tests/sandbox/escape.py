@@ -25,7 +25,10 @@ class Stopped(Exception):
 
 def read_file(path):
     with open(path, "rb") as file:
-        return file.read(80).decode("utf-8", "replace")
+        text = file.read(80).decode("utf-8", "replace")
+    if not text:
+        raise Stopped("empty")
+    return text
 
 
 def write_file(path):
@@ -35,8 +38,14 @@ def write_file(path):
 
 
 def overwrite(path):
-    os.close(os.open(path, os.O_WRONLY | os.O_APPEND))
-    return "opened for writing"
+    file = os.open(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        # What is covered by /dev/null takes everything and keeps nothing.
+        if os.fstat(file).st_rdev == os.makedev(1, 3):
+            raise Stopped("covered")
+        return "opened for writing"
+    finally:
+        os.close(file)
 
 
 def list_directory(path):

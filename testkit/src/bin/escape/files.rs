@@ -12,7 +12,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     ("list", list),
     ("stat", |path| fs::metadata(path).map(|found| format!("{} bytes", found.len()))),
     ("write-file", |path| write(Path::new(path))),
-    ("overwrite", |path| OpenOptions::new().append(true).open(path).map(|_| "opened for writing".to_owned())),
+    ("overwrite", |path| overwrite(Path::new(path))),
     ("make-directory", |path| {
         fs::create_dir(path)?;
         fs::remove_dir(path).map(|()| "made".to_owned())
@@ -25,7 +25,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     }),
     ("symlink-write", |path| {
         symlinked(path, "link-to-write")?;
-        OpenOptions::new().append(true).open("link-to-write").map(|_| "opened for writing".to_owned())
+        overwrite(Path::new("link-to-write"))
     }),
     ("symlink-directory", |path| {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -57,7 +57,14 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
 fn read(path: &Path) -> io::Result<String> {
     let mut text = Vec::new();
     File::open(path)?.take(80).read_to_end(&mut text)?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    if text.is_empty() { Err(io::Error::other("empty")) } else { Ok(String::from_utf8_lossy(&text).into_owned()) }
+}
+
+/// Opens it to write, and writes nothing. What is covered by `/dev/null` takes everything and keeps nothing.
+fn overwrite(path: &Path) -> io::Result<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let file = OpenOptions::new().append(true).open(path)?;
+    if file.metadata()?.rdev() == 0x103 { Err(io::Error::other("covered")) } else { Ok("opened for writing".to_owned()) }
 }
 
 fn list(path: &str) -> io::Result<String> {
