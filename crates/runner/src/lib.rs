@@ -6,6 +6,8 @@ mod control;
 pub mod daemon;
 pub mod ending;
 pub mod environment;
+#[cfg(target_os = "linux")]
+mod linux;
 pub mod order;
 pub mod report;
 mod spawn;
