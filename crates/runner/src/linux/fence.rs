@@ -37,11 +37,11 @@ impl Fence {
     /// Prepares one: everything that can fail for a reason worth telling fails here.
     pub(super) fn new(sandbox: &Sandbox, gaps: Gaps) -> io::Result<Self> {
         let calls = Calls { network: sandbox.network, unix_sockets: gaps.unix_sockets };
-        let filter = seccomp::program(&calls).map_err(io::Error::other)?;
-        let landlock = if landlock::strength().files {
+        let filter = seccomp::program(calls).map_err(io::Error::other)?;
+        let landlock = if strength().files {
             let fence =
                 landlock::Fence { read: gaps.read, write: gaps.write, connect: gaps.connect, bind: gaps.bind };
-            Some(landlock::prepare(&fence).map_err(io::Error::other)?)
+            Some(landlock::prepare(&fence)?)
         } else {
             None
         };
@@ -55,11 +55,11 @@ impl Fence {
         if let Some(landlock) = self.landlock.take() {
             landlock.restrict()?;
         }
-        super::sys::install_filter(&self.filter)
+        super::sys::filter_calls(&self.filter)
     }
 }
 
 /// What this kernel's Landlock can do.
 pub(super) fn strength() -> Strength {
-    landlock::strength()
+    Strength::probe()
 }
