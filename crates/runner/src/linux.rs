@@ -2,4 +2,7 @@
 
 #[cfg(test)]
 mod alone;
+mod scratch;
+mod sys;
 pub(crate) mod tree;
+pub(crate) mod watch;
