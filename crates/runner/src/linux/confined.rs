@@ -186,7 +186,7 @@ fn behind_fence(
     if sandbox.required && !report.is_whole() {
         return Err(Refusal::Required(report));
     }
-    let scratch = Scratch::make(&sandbox.scratch, run, identity.ids()).map_err(setup)?;
+    let scratch = Scratch::make(&sandbox.scratch, run).map_err(Refusal::Setup)?;
     let mut write = sources.paths(&[Use::Write, Use::Device]);
     write.push(scratch.path().to_owned());
     let mut read = sources.paths(&[Use::System, Use::Named]);
@@ -212,7 +212,8 @@ fn behind_fence(
     let pid: Pid = match program::spawn(command, scratch.path()) {
         Ok(pid) => pid,
         Err(refusal) => {
-            scratch.remove();
+            // The reason why nothing was started says more than why a directory stays.
+            scratch.remove().ok();
             return Err(refusal);
         }
     };

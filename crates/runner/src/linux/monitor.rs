@@ -139,7 +139,8 @@ impl Started {
             cgroup.remove();
         }
         if let Some(scratch) = self.scratch.take() {
-            scratch.remove();
+            // Nobody is left to be told; the next daemon sweeps.
+            scratch.remove().ok();
         }
         Ok(Ending { status, over, usage })
     }

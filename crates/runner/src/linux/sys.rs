@@ -102,6 +102,22 @@ pub(super) fn raise_loopback(socket: BorrowedFd<'_>) -> io::Result<()> {
     outcome(done.into()).map(drop)
 }
 
+/// `KCMP_VM` of `linux/kcmp.h`: compare address spaces.
+const KCMP_VM: libc::c_long = 1;
+
+/// Whether two processes have one address space between them, as after `vfork`. Nothing where the kernel does not say.
+pub(super) fn share_memory(one: Pid, other: Pid) -> Option<bool> {
+    let (one, other) = (libc::c_long::from(one.as_raw_pid()), libc::c_long::from(other.as_raw_pid()));
+    let zero: libc::c_long = 0;
+    // SAFETY: kcmp takes five integers, reads no memory of ours and writes none.
+    let order = unsafe { libc::syscall(libc::SYS_kcmp, one, other, KCMP_VM, zero, zero) };
+    match order {
+        0 => Some(true),
+        1.. => Some(false),
+        _ => None,
+    }
+}
+
 /// What the children this process has waited for used, and theirs.
 pub(super) fn usage_of_children() -> Usage {
     // SAFETY: `rusage` is plain data for which zeroes are valid, and the call fills it.
