@@ -42,7 +42,7 @@ pub(super) fn part() -> Option<String> {
 
 /// A child that runs the same test again, to play a part in it; waits until it [`is_ready`].
 pub(super) fn play(test: &str, part: &str) -> Child {
-    let arguments = ["--exact", test, "--nocapture", "--test-threads=1"].map(Into::into);
+    let arguments: [OsString; 4] = ["--exact", test, "--nocapture", "--test-threads=1"].map(Into::into);
     let environment = [(SIGN.into(), "1".into()), (PART.into(), part.into())];
     let mut child = command(&std::env::current_exe().unwrap(), &arguments, &environment)
         .stdin(Stdio::piped())
