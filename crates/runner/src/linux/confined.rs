@@ -1,11 +1,12 @@
 //! Starts a program in the sandbox: in namespaces of its own, or, where there are none to be had, behind a fence only.
 
 use std::io;
+use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 
 use rustix::process::{Pid, getpid};
 
-use crate::channel::Channel;
+use crate::channel::{Channel, wait_for};
 use crate::control::{Assignment, Refusal, Word};
 use crate::linux::cgroup::Cgroup;
 use crate::linux::fence::{Fence, Gaps};
@@ -66,7 +67,7 @@ fn in_namespaces(
         Err(error) => return Err(Failed::Namespaces(error.to_string(), streams)),
     };
     let (cgroup, report) = counted(assignment, sandbox, &first, true);
-    let ready = release(&mut ours, &first, report).and_then(|()| ours.hear::<Word>());
+    let ready = release(&ours, &first, report).and_then(|()| first_word(host, &mut ours));
     match ready {
         Ok(Some(Word::Ready { pid: _, report, door, proxy })) => {
             let listeners: Vec<_> = std::iter::from_fn(|| ours.descriptor()).collect();
@@ -94,10 +95,26 @@ fn in_namespaces(
 }
 
 /// Says who is who in there, and lets it go.
-fn release(first_hears: &mut Channel, first: &Watched, report: Report) -> io::Result<()> {
+fn release(hears: &Channel, first: &Watched, report: Report) -> io::Result<()> {
     let identity = identity::map(first.pid())
         .map_err(|error| io::Error::new(error.kind(), format!("users could not be mapped: {error}")))?;
-    first_hears.say(&Go { identity, report }, &[])
+    hears.say(&Go { identity, report }, &[])
+}
+
+/// What it says first. A host that goes meanwhile need not be waited for: what is looked at may be a file server that is dead.
+fn first_word(host: &Channel, first: &mut Channel) -> io::Result<Option<Word>> {
+    loop {
+        if let Some(word) = first.heard()? {
+            return Ok(Some(word));
+        }
+        let [gone, said] = wait_for([host.as_fd(), first.as_fd()], None)?;
+        if gone {
+            return Err(io::Error::other("the host is gone"));
+        }
+        if said && first.receive()? == 0 {
+            return Ok(None);
+        }
+    }
 }
 
 /// The namespaces a program gets.

@@ -80,6 +80,7 @@ impl Inside<'_> {
     fn settle(&self, go: &Go) -> io::Result<(Ways, Report)> {
         // Where memory runs out, this should go before anything of the user's.
         std::fs::write("/proc/self/oom_score_adj", "500").ok();
+        identity::last_of_its_kind();
         rustix::system::sethostname(b"sandbox")?;
         let (uid, gid) = go.identity.ids();
         view::enter(self.sources, self.sandbox, &Owner { uid, gid })
