@@ -6,6 +6,7 @@ mod control;
 pub mod daemon;
 pub mod ending;
 pub mod environment;
+pub mod interpreter;
 pub mod order;
 pub mod report;
 mod spawn;
