@@ -1,12 +1,19 @@
 //! Start child processes safely. Nothing else in the product calls `Command::new`.
 //!
-//! An [`order::Order`] says what to start. A [`report::Report`] says what held, an [`ending::Ending`] how it ended.
+//! An [`order::Order`] says what to start. A [`nursery::Nursery`] starts it; a [`child::Child`] runs. A
+//! [`report::Report`] says what held, an [`ending::Ending`] how it ended.
 
+pub mod child;
 mod control;
 pub mod daemon;
 pub mod ending;
 pub mod environment;
 pub mod interpreter;
+pub mod launch;
+pub mod ledger;
+pub mod lines;
+pub mod nursery;
 pub mod order;
+pub mod pipes;
 pub mod report;
 mod spawn;
