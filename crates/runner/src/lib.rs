@@ -3,6 +3,7 @@
 //! An [`order::Order`] says what to start. A [`nursery::Nursery`] starts it; a [`child::Child`] runs. A
 //! [`report::Report`] says what held, an [`ending::Ending`] how it ended.
 
+mod channel;
 pub mod child;
 mod control;
 pub mod daemon;
@@ -10,8 +11,11 @@ pub mod ending;
 pub mod environment;
 pub mod interpreter;
 pub mod launch;
+pub mod launcher;
 pub mod ledger;
 pub mod lines;
+#[cfg(target_os = "linux")]
+mod linux;
 pub mod nursery;
 pub mod order;
 pub mod pipes;

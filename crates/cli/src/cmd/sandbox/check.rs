@@ -67,7 +67,10 @@ fn tiny() -> Result<(PathBuf, Vec<String>), Failure> {
     }
     let own = std::env::current_exe().ok().filter(|file| file.is_file());
     let own = own.ok_or_else(|| {
-        Failure::failed("there is nothing to try the sandbox with: neither /bin/true nor this program's own file", "")
+        Failure::failed(
+            "there is nothing to try the sandbox with: neither /bin/true nor this program's own file",
+            "",
+        )
     })?;
     Ok((own, vec!["--version".to_owned()]))
 }

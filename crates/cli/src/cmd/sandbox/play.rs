@@ -9,7 +9,7 @@ use covenant_daemon::config::Config;
 use covenant_runner::child::Child;
 use covenant_runner::ending::Ending;
 use covenant_runner::launch::StartError;
-use covenant_runner::nursery::Scrub;
+use covenant_runner::nursery::{Launcher, Nursery, Scrub};
 use covenant_runner::order::Order;
 use covenant_runner::report::Report;
 use serde::Serialize;
@@ -124,6 +124,43 @@ async fn perform(
         is_output_gone: drained.is_gone,
         errors: child.errors(),
     })
+}
+
+/// What held for a program that is over at once; its output is nobody's.
+pub(super) fn briefly(
+    setting: &Setting,
+    config: &Config,
+    order: Order,
+    patience: Duration,
+) -> Result<Report, Failure> {
+    let tried = |what: &str| Failure::failed(format!("the sandbox could not be tried: {what}"), "");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| tried(&format!("no event loop could be made: {error}")))?;
+    let deadline = Instant::now() + patience;
+    let report = runtime.block_on(async {
+        let scrub: Scrub = Arc::new(str::to_owned);
+        let begun = tokio::time::timeout_at(deadline, begin(setting, config, order, scrub)).await;
+        let mut child = match begun {
+            Ok(Ok(child)) => child,
+            Ok(Err(Unplayed::Refused(error))) => return Err(tried(&error.to_string())),
+            Ok(Err(Unplayed::Failed(failure))) => return Err(failure),
+            Err(_) => return Err(tried(&format!("nothing ran within {} s", patience.as_secs()))),
+        };
+        let report = child.report().clone();
+        match child.wait_until(deadline).await {
+            Ok(ending) if ending.status.is_success() => Ok(report),
+            Ok(ending) => Err(tried(&format!("the program in it ended with {}", ending.status))),
+            Err(overdue) => Err(tried(&overdue.to_string())),
+        }
+    });
+    runtime.shutdown_timeout(LAST_WRITE);
+    report
+}
+
+/// Starts it.
+async fn begin(_setting: &Setting, _config: &Config, order: Order, scrub: Scrub) -> Result<Child, Unplayed> {
+    let nursery = Nursery::new(Launcher::own());
+    nursery.start(order, scrub).await.map_err(Unplayed::Refused)
 }
 
 /// Waits for the end, and brings it about where somebody or the clock asks for it.

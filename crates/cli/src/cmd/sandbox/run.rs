@@ -161,9 +161,9 @@ fn amount(text: &str) -> Result<u64, String> {
 /// Reads how many processes there may be.
 fn processes(text: &str) -> Result<u32, String> {
     match text.parse() {
-        Ok(0) | Err(_) => Err(format!(
-            "`{text}` is no number of processes: write a whole number from 1 up, such as `256`"
-        )),
+        Ok(0) | Err(_) => {
+            Err(format!("`{text}` is no number of processes: write a whole number from 1 up, such as `256`"))
+        }
         Ok(count) => Ok(count),
     }
 }

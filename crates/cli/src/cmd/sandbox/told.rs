@@ -20,9 +20,10 @@ pub(super) fn failure(run: &Run, played: &Played) -> Option<Failure> {
         }
         (_, Some(limit), _) => Some(over(run, &name, limit)),
         (_, None, status) if status.is_success() => None,
-        (_, None, Status::Exited(code)) => {
-            Some(Failure::failed(format!("{name} ended with exit code {code}"), hint::of(run, &played.errors)))
-        }
+        (_, None, Status::Exited(code)) => Some(Failure::failed(
+            format!("{name} ended with exit code {code}"),
+            hint::of(run, &played.errors),
+        )),
         (_, None, Status::Killed(31)) => failed(
             format!("{name} made a system call that the sandbox does not allow (SIGSYS)"),
             "docs/sandbox.md says which calls are refused",
