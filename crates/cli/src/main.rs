@@ -9,5 +9,9 @@ mod print;
 mod setting;
 
 fn main() -> std::process::ExitCode {
+    // Before anything else: a launcher has one thread and no descriptors of its own.
+    if covenant_runner::launcher::is_wanted() {
+        return covenant_runner::launcher::run();
+    }
     cmd::run()
 }

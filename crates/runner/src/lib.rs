@@ -3,6 +3,7 @@
 //! An [`order::Order`] says what to start. A [`nursery::Nursery`] starts it; a [`child::Child`] runs. A
 //! [`report::Report`] says what held, an [`ending::Ending`] how it ended.
 
+mod channel;
 pub mod child;
 mod control;
 pub mod daemon;
@@ -12,10 +13,10 @@ pub mod environment;
 mod fit;
 mod keeper;
 pub mod launch;
+pub mod launcher;
 pub mod ledger;
 pub mod lines;
 #[cfg(target_os = "linux")]
-#[cfg_attr(not(test), expect(dead_code, reason = "the launcher will use it"))]
 mod linux;
 pub mod nursery;
 pub mod order;

@@ -1,5 +1,60 @@
-//! What only Linux can do: see, count, bound and end a tree of processes.
+//! The launcher on Linux: how a program is started, confined, watched and ended.
+//!
+//! `launch` takes the order. `monitor` is the process that stays: it watches from outside and ends everything. A sandboxed
+//! program is started by `inside`, the first process of its namespaces, or, where there are none to be had, by
+//! `monitor` itself. What confines it: `view` (files), `identity` (user), `door` (network), `limits`, `landlock`, `seccomp`;
+//! what watches it: `watch`, `tree`, `cgroup`.
 
 #[cfg(test)]
 mod alone;
+mod assess;
+mod cgroup;
+mod confined;
+mod door;
+mod fence;
+mod identity;
+mod inside;
+mod landlock;
+mod limits;
+mod monitor;
+mod program;
+mod scratch;
+mod seccomp;
+mod sources;
+mod sys;
 pub(crate) mod tree;
+mod view;
+mod watch;
+
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use rustix::process::{Pid, getpid, set_child_subreaper, setsid};
+
+use crate::channel::Channel;
+use crate::control::Assignment;
+
+/// What a program reads from and writes to.
+struct Streams {
+    input: OwnedFd,
+    output: OwnedFd,
+    errors: OwnedFd,
+}
+
+/// Takes the order from standard input and stays until all is over.
+pub(crate) fn launch() -> io::Result<()> {
+    sys::close_inherited()?;
+    let mut host = Channel::new(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?);
+    let nowhere = std::fs::File::open("/dev/null")?;
+    rustix::stdio::dup2_stdin(nowhere.as_fd())?;
+    let Some(assignment) = host.hear::<Assignment>()? else { return Ok(()) };
+    let mut next = || host.descriptor().ok_or_else(|| io::Error::other("the order came without streams"));
+    let streams = Streams { input: next()?, output: next()?, errors: next()? };
+    // A session of its own: no terminal to push keys into, no signal that was meant for the host.
+    setsid().ok();
+    // Not the name of the daemon: `pkill covenant` should leave somebody who cleans up.
+    rustix::thread::set_name(c"cov-run").ok();
+    let own: Pid = getpid();
+    set_child_subreaper(Some(own))?;
+    monitor::run(host, &assignment, streams)
+}

@@ -1,0 +1,106 @@
+//! Which promises hold, by which means: put together in one place, so that no part of the sandbox praises itself.
+
+use rustix::process::getuid;
+
+use crate::linux::fence;
+use crate::linux::identity::Identity;
+use crate::linux::inside::Go;
+use crate::order::{Network, Sandbox};
+use crate::report::{Promise, Report};
+
+/// For a program in namespaces of its own.
+pub(super) fn namespaces(sandbox: &Sandbox, go: &Go) -> Report {
+    let strength = fence::strength();
+    let mut report = go.report.clone();
+    report.keeps(Promise::Lifetime, &["pid namespace", "parent-death signal"]);
+    let files: &[&str] = if strength.files { &["mount namespace", "landlock"] } else { &["mount namespace"] };
+    report.keeps(Promise::Files, files);
+    report.keeps(Promise::Scratch, &["file system in memory"]);
+    match sandbox.network {
+        Network::Full => report.keeps(Promise::Network, &["open, as asked"]),
+        _ => report.keeps(Promise::Network, &["network namespace", "seccomp"]),
+    }
+    match (sandbox.network, strength.scopes) {
+        (Network::Full, false) => report.keeps_partly(
+            Promise::Neighbours,
+            &["pid namespace", "ipc namespace"],
+            "this kernel cannot keep a program with full network from abstract Unix sockets of others (Linux 6.12 can)",
+        ),
+        (Network::Full, true) => {
+            report.keeps(Promise::Neighbours, &["pid namespace", "ipc namespace", "landlock"]);
+        }
+        (_, _) => {
+            report.keeps(Promise::Neighbours, &["pid namespace", "ipc namespace", "network namespace"]);
+        }
+    }
+    if go.identity == Identity::Same && getuid().is_root() {
+        report.keeps_partly(
+            Promise::Privileges,
+            &["no new privileges", "no capabilities", "user namespace"],
+            "the daemon runs as root and may not run programs as another user",
+        );
+    } else {
+        report.keeps(Promise::Privileges, &["no new privileges", "no capabilities", "user namespace"]);
+    }
+    report.keeps(Promise::Calls, &["seccomp"]);
+    report
+}
+
+/// For a program that shares the namespaces of the host; `why` there are none of its own.
+pub(super) fn shared(sandbox: &Sandbox, watched: &Report, ports: &[u16], why: &str) -> Report {
+    let strength = fence::strength();
+    let mut report = watched.clone();
+    report.keeps_partly(
+        Promise::Lifetime,
+        &["subreaper", "parent-death signal"],
+        format!("no pid namespace ({why}): what outlives both launcher and daemon is ended when the daemon next starts"),
+    );
+    if strength.files {
+        report.keeps_partly(
+            Promise::Files,
+            &["landlock"],
+            format!("no mount namespace ({why}): names and sizes of files elsewhere can be seen, not their contents"),
+        );
+    } else {
+        report.lacks(Promise::Files, format!("neither a mount namespace ({why}) nor landlock"));
+    }
+    report.keeps_partly(
+        Promise::Scratch,
+        &["limit on file size", "watchdog"],
+        format!("no mount namespace ({why}): the directory is measured, not bounded"),
+    );
+    network(&mut report, sandbox, ports, why);
+    if strength.scopes {
+        report.keeps(Promise::Neighbours, &["landlock", "seccomp"]);
+    } else {
+        report.keeps_partly(
+            Promise::Neighbours,
+            &["seccomp"],
+            format!("no pid namespace ({why}): processes of the same user can be signalled"),
+        );
+    }
+    report.keeps(Promise::Privileges, &["no new privileges", "no capabilities"]);
+    report.keeps(Promise::Calls, &["seccomp"]);
+    report
+}
+
+fn network(report: &mut Report, sandbox: &Sandbox, ports: &[u16], why: &str) {
+    if sandbox.network == Network::Full {
+        return report.keeps(Promise::Network, &["open, as asked"]);
+    }
+    if !fence::strength().tcp {
+        return report.lacks(
+            Promise::Network,
+            format!("no network namespace ({why}) and a kernel whose landlock knows no TCP: only UDP and the like are off"),
+        );
+    }
+    if ports.is_empty() {
+        return report.keeps(Promise::Network, &["landlock", "seccomp"]);
+    }
+    let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+    report.keeps_partly(
+        Promise::Network,
+        &["landlock", "seccomp"],
+        format!("no network namespace ({why}): TCP to port {} is open to every host", ports.join(" and ")),
+    );
+}

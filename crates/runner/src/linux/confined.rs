@@ -1,0 +1,225 @@
+//! Starts a program in the sandbox: in namespaces of its own, or, where there are none to be had, behind a fence only.
+
+use std::io;
+use std::path::PathBuf;
+
+use rustix::process::{Pid, getpid};
+
+use crate::channel::Channel;
+use crate::control::{Assignment, Refusal, Word};
+use crate::linux::cgroup::Cgroup;
+use crate::linux::fence::{Fence, Gaps};
+use crate::linux::identity::{self, Identity};
+use crate::linux::inside::{Go, Inside};
+use crate::linux::landlock::Ports;
+use crate::linux::monitor::{Root, Started, Watched, die_with};
+use crate::linux::scratch::Scratch;
+use crate::linux::sources::{self, Sources, Use};
+use crate::linux::watch::{Limits, Watch};
+use crate::linux::{Streams, assess, door, program, sys};
+use crate::order::{Network, Sandbox};
+use crate::report::{Promise, Report};
+
+const MEGABYTE: u64 = 1024 * 1024;
+
+/// Why there are no namespaces, or why nothing was started at all.
+enum Failed {
+    /// There are none; the streams are still there for another attempt.
+    Namespaces(String, Streams),
+    Order(Refusal),
+}
+
+/// Starts it, tells the host, and hands it over to be watched.
+pub(super) fn start(
+    host: &Channel,
+    assignment: &Assignment,
+    sandbox: &Sandbox,
+    streams: Streams,
+) -> Result<Started, Refusal> {
+    let sources = sources::of(&assignment.order, sandbox)?;
+    match in_namespaces(host, assignment, sandbox, &sources, streams) {
+        Ok(started) => Ok(started),
+        Err(Failed::Order(refusal)) => Err(refusal),
+        Err(Failed::Namespaces(why, streams)) => {
+            behind_fence(host, assignment, sandbox, &sources, streams, &why)
+        }
+    }
+}
+
+fn in_namespaces(
+    host: &Channel,
+    assignment: &Assignment,
+    sandbox: &Sandbox,
+    sources: &Sources,
+    streams: Streams,
+) -> Result<Started, Failed> {
+    let cloned = Channel::pair().and_then(|pair| Ok((pair, sys::clone(namespaces(sandbox.network))?)));
+    let (mut ours, first) = match cloned {
+        Err(error) => return Err(Failed::Namespaces(error.to_string(), streams)),
+        Ok(((ours, theirs), None)) => {
+            drop(ours);
+            Inside { launcher: theirs, assignment, sandbox, sources, streams: Some(streams) }.live()
+        }
+        Ok(((ours, _), Some(pid))) => (ours, pid),
+    };
+    let first = match Watched::new(first) {
+        Ok(first) => first,
+        Err(error) => return Err(Failed::Namespaces(error.to_string(), streams)),
+    };
+    let (cgroup, report) = counted(assignment, sandbox, &first, true);
+    let ready = release(&mut ours, &first, report).and_then(|()| ours.hear::<Word>());
+    match ready {
+        Ok(Some(Word::Ready { pid: _, report, door, proxy })) => {
+            let listeners: Vec<_> = std::iter::from_fn(|| ours.descriptor()).collect();
+            let listeners: Vec<_> = listeners.iter().map(std::os::fd::AsFd::as_fd).collect();
+            let pid = first.pid().as_raw_nonzero().get();
+            let watch = Some(Watch::new(first.pid(), limits(sandbox, None)));
+            // A host that is gone is noticed when it is listened to.
+            host.say(&Word::Ready { pid, report, door, proxy }, &listeners).ok();
+            Ok(Started { root: Root::First(first, ours), watch, cgroup, scratch: None })
+        }
+        other => {
+            first.kill();
+            first.wait();
+            if let Some(cgroup) = cgroup {
+                cgroup.remove();
+            }
+            Err(match other {
+                Ok(Some(Word::Refused(Refusal::Setup(why)))) => Failed::Namespaces(why, streams),
+                Ok(Some(Word::Refused(refusal))) => Failed::Order(refusal),
+                Ok(_) => Failed::Namespaces("their first process ended at once".to_owned(), streams),
+                Err(error) => Failed::Namespaces(error.to_string(), streams),
+            })
+        }
+    }
+}
+
+/// Says who is who in there, and lets it go.
+fn release(first_hears: &mut Channel, first: &Watched, report: Report) -> io::Result<()> {
+    let identity = identity::map(first.pid())
+        .map_err(|error| io::Error::new(error.kind(), format!("users could not be mapped: {error}")))?;
+    first_hears.say(&Go { identity, report }, &[])
+}
+
+/// The namespaces a program gets.
+fn namespaces(network: Network) -> libc::c_int {
+    let own = libc::CLONE_NEWUSER
+        | libc::CLONE_NEWNS
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWCGROUP;
+    if network == Network::Full { own } else { own | libc::CLONE_NEWNET }
+}
+
+/// Counts a process and all it will start, where that can be done, and says what bounds memory and processes.
+fn counted(
+    assignment: &Assignment,
+    sandbox: &Sandbox,
+    first: &Watched,
+    kernel_counts: bool,
+) -> (Option<Cgroup>, Report) {
+    // What is in the scratch directory is memory as well, and has its own limit.
+    let memory = sandbox.memory_mb.saturating_add(sandbox.disk_mb).saturating_mul(MEGABYTE);
+    let cgroup = Cgroup::make(&assignment.run, memory, sandbox.pids.saturating_add(1)).ok();
+    let cgroup = cgroup.and_then(|cgroup| match cgroup.admit(first.pid()) {
+        Ok(()) => Some(cgroup),
+        Err(_) => {
+            cgroup.remove();
+            None
+        }
+    });
+    let mut report = Report::default();
+    let mut memory = vec!["watchdog"];
+    let mut processes = vec!["watchdog"];
+    if kernel_counts {
+        processes.push("limit on processes");
+    }
+    if let Some(cgroup) = &cgroup {
+        memory.extend(cgroup.has_memory().then_some("cgroup"));
+        processes.extend(cgroup.has_pids().then_some("cgroup"));
+    }
+    report.keeps(Promise::Memory, &memory);
+    report.keeps(Promise::Processes, &processes);
+    (cgroup, report)
+}
+
+fn limits(sandbox: &Sandbox, scratch: Option<PathBuf>) -> Limits {
+    let disk = sandbox.disk_mb.saturating_mul(MEGABYTE);
+    Limits {
+        memory: sandbox.memory_mb.saturating_mul(MEGABYTE),
+        pids: sandbox.pids,
+        scratch: scratch.map(|path| (path, disk)),
+    }
+}
+
+/// Starts the program beside us, with everything on it that needs no namespace.
+fn behind_fence(
+    host: &Channel,
+    assignment: &Assignment,
+    sandbox: &Sandbox,
+    sources: &Sources,
+    streams: Streams,
+    why: &str,
+) -> Result<Started, Refusal> {
+    let Assignment { run, order } = assignment;
+    let identity = Identity::wanted();
+    let ways = door::shared(sandbox).map_err(setup)?;
+    let watched = watched();
+    let report = assess::shared(sandbox, &watched, &ways.ports, why);
+    if sandbox.required && !report.is_whole() {
+        return Err(Refusal::Required(report));
+    }
+    let scratch = Scratch::make(&sandbox.scratch, run, identity.ids()).map_err(setup)?;
+    let mut write: Vec<_> = sources.paths(Use::Write).chain(sources.paths(Use::Device)).collect();
+    write.push(scratch.path().to_owned());
+    let mut read: Vec<_> = sources.paths(Use::Read).collect();
+    read.push("/proc".into());
+    let connect = if sandbox.network == Network::Full { Ports::All } else { Ports::Only(ways.ports.clone()) };
+    let bind = sandbox.network == Network::Full;
+    let gaps = Gaps { read, write, connect, bind, unix_sockets: false, processes: None };
+    let mut fence = Fence::new(sandbox, gaps).map_err(setup)?;
+    let mut decided = ways.environment.clone();
+    for name in ["HOME", "TMPDIR"] {
+        decided.push((name.to_owned(), scratch.path().display().to_string()));
+    }
+    let environment = program::environment(order, run, decided);
+    let mut command = program::command(order, &environment, scratch.path(), streams);
+    let launcher = getpid();
+    sys::before_exec(&mut command, move || {
+        std::fs::write("/proc/self/oom_score_adj", "500").ok();
+        identity::assume(identity)?;
+        die_with(launcher)?;
+        fence.put_on()
+    });
+    let pid: Pid = match program::spawn(command, scratch.path()) {
+        Ok(pid) => pid,
+        Err(refusal) => {
+            scratch.remove();
+            return Err(refusal);
+        }
+    };
+    let ready = Word::Ready {
+        pid: pid.as_raw_nonzero().get(),
+        report,
+        door: ways.door.is_some(),
+        proxy: ways.proxy.is_some(),
+    };
+    let program = Watched::new(pid).map_err(setup)?;
+    host.say(&ready, &ways.listeners()).ok();
+    let watch = Some(Watch::new(launcher, limits(sandbox, Some(scratch.path().to_owned()))));
+    Ok(Started { root: Root::Program(program), watch, cgroup: None, scratch: Some(scratch) })
+}
+
+/// What bounds memory and processes of a program beside us.
+fn watched() -> Report {
+    let mut report = Report::default();
+    report.keeps(Promise::Memory, &["watchdog"]);
+    report.keeps(Promise::Processes, &["watchdog"]);
+    report
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "what `map_err` passes")]
+fn setup(error: io::Error) -> Refusal {
+    Refusal::Setup(error.to_string())
+}

@@ -1,0 +1,69 @@
+//! What a program is bound by when it begins: limits, Landlock and the filter on system calls, put on between fork and
+//! exec, in this order, so that nothing before them is in their way.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::linux::landlock::{self, Ports, Strength};
+use crate::linux::limits;
+use crate::linux::seccomp::{self, Calls};
+use crate::order::Sandbox;
+
+/// Ready to be put on.
+pub(super) struct Fence {
+    sandbox: Sandbox,
+    processes: Option<u64>,
+    landlock: Option<landlock::Prepared>,
+    filter: Vec<libc::sock_filter>,
+}
+
+/// What a fence lets through.
+pub(super) struct Gaps {
+    /// What may be read and executed.
+    pub(super) read: Vec<PathBuf>,
+    /// What may be written.
+    pub(super) write: Vec<PathBuf>,
+    /// Where TCP may go.
+    pub(super) connect: Ports,
+    /// Whether it may listen.
+    pub(super) bind: bool,
+    /// Whether Unix sockets may be made: only where none of others is in sight.
+    pub(super) unix_sockets: bool,
+    /// The most processes, where they are counted for the sandbox alone.
+    pub(super) processes: Option<u64>,
+}
+
+impl Fence {
+    /// Prepares one: everything that can fail for a reason worth telling fails here.
+    pub(super) fn new(sandbox: &Sandbox, gaps: Gaps) -> io::Result<Self> {
+        let calls = Calls { network: sandbox.network, unix_sockets: gaps.unix_sockets };
+        let filter = seccomp::program(&calls).map_err(io::Error::other)?;
+        let landlock = if landlock::strength().files {
+            let fence = landlock::Fence {
+                read: gaps.read,
+                write: gaps.write,
+                connect: gaps.connect,
+                bind: gaps.bind,
+            };
+            Some(landlock::prepare(&fence).map_err(io::Error::other)?)
+        } else {
+            None
+        };
+        Ok(Self { sandbox: sandbox.clone(), processes: gaps.processes, landlock, filter })
+    }
+
+    /// Puts it on. What is put on is inherited and cannot be taken off.
+    pub(super) fn put_on(&mut self) -> io::Result<()> {
+        rustix::thread::set_no_new_privs(true)?;
+        limits::apply(&self.sandbox, self.processes)?;
+        if let Some(landlock) = self.landlock.take() {
+            landlock.restrict()?;
+        }
+        super::sys::install_filter(&self.filter)
+    }
+}
+
+/// What this kernel's Landlock can do.
+pub(super) fn strength() -> Strength {
+    landlock::strength()
+}

@@ -1,0 +1,33 @@
+//! Limits the kernel holds a process to, and what it starts: a second line behind the watchdog, the first for some.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::order::Sandbox;
+
+/// Address space beyond memory: Node and the JVM reserve gigabytes they never touch.
+const RESERVED: u64 = 64 * 1024 * 1024 * 1024;
+
+/// Descriptors of one process.
+const FILES: u64 = 4096;
+
+/// Sets them on this process, which becomes the program. `processes` only where they are counted for the sandbox alone.
+pub(super) fn apply(sandbox: &Sandbox, processes: Option<u64>) -> rustix::io::Result<()> {
+    let memory = sandbox.memory_mb.saturating_mul(1024 * 1024);
+    lower(Resource::Core, 0)?;
+    lower(Resource::As, memory.saturating_mul(4).saturating_add(RESERVED))?;
+    lower(Resource::Fsize, sandbox.disk_mb.saturating_mul(1024 * 1024))?;
+    lower(Resource::Nofile, FILES)?;
+    lower(Resource::Memlock, memory.min(64 * 1024 * 1024))?;
+    lower(Resource::Msgqueue, 0)?;
+    if let Some(processes) = processes {
+        lower(Resource::Nproc, processes)?;
+    }
+    Ok(())
+}
+
+/// A limit that is lower already stays: raising one needs a privilege.
+fn lower(resource: Resource, most: u64) -> rustix::io::Result<()> {
+    let now = getrlimit(resource);
+    let least = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));
+    setrlimit(resource, Rlimit { current: least(now.current), maximum: least(now.maximum) })
+}

@@ -1,0 +1,115 @@
+//! The only `unsafe` of the product: what Linux offers to a launcher and no safe wrapper has.
+
+#![expect(
+    unsafe_code,
+    reason = "clone into namespaces, seccomp and code between fork and exec have no safe form"
+)]
+
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use rustix::process::Pid;
+
+use crate::ending::Usage;
+
+/// Attributes for [`set_attributes`].
+pub(super) const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
+/// No set-user-id programs.
+pub(super) const NO_SUID: u64 = libc::MOUNT_ATTR_NOSUID;
+/// No devices.
+pub(super) const NO_DEVICES: u64 = libc::MOUNT_ATTR_NODEV;
+
+/// Closes every descriptor but standard input, output and error.
+pub(super) fn close_inherited() -> io::Result<()> {
+    // SAFETY: called first thing in `main`, before anything of this process owns a descriptor above 2.
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
+    outcome(closed).map(drop)
+}
+
+/// Like `fork`, into new namespaces: the child's pid, or none in the child.
+pub(super) fn clone(namespaces: libc::c_int) -> io::Result<Option<Pid>> {
+    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Err(io::Error::other("only a process with one thread can be copied"));
+    }
+    let flags = libc::c_long::from(namespaces | libc::SIGCHLD);
+    // SAFETY: without CLONE_VM and without a stack of its own the child is a copy of this process, as after `fork`; and
+    // as there is one thread (checked above), no lock of the copy is held by a thread that does not exist there.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
+    let pid = outcome(pid)?;
+    Ok(i32::try_from(pid).ok().and_then(Pid::from_raw))
+}
+
+/// Runs `last` in the child between fork and exec. An error of it is the error of `spawn`.
+pub(super) fn before_exec(
+    command: &mut Command,
+    last: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+) {
+    // SAFETY: the launcher has one thread, so the copy may allocate and lock as it likes; `last` touches no descriptor
+    // and no memory that the parent relies on, as the copy has its own.
+    unsafe { command.pre_exec(last) };
+}
+
+/// Puts a filter on every system call of this thread and what it starts.
+pub(super) fn install_filter(program: &[libc::sock_filter]) -> io::Result<()> {
+    let len = libc::c_ushort::try_from(program.len()).map_err(io::Error::other)?;
+    let program = libc::sock_fprog { len, filter: program.as_ptr().cast_mut() };
+    // SAFETY: `program` points at `len` instructions that live across the call; the kernel copies and checks them.
+    let installed = unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, std::ptr::from_ref(&program))
+    };
+    outcome(installed).map(drop)
+}
+
+/// Sets attributes on a detached mount and all below it.
+pub(super) fn set_attributes(tree: BorrowedFd<'_>, set: u64) -> io::Result<()> {
+    let attributes = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    // SAFETY: the path is an empty C string and `attributes` lives across the call, with its own size.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH | libc::AT_RECURSIVE,
+            std::ptr::from_ref(&attributes),
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    outcome(done).map(drop)
+}
+
+/// Brings up the loopback interface of this network namespace.
+pub(super) fn raise_loopback(socket: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: `ifreq` is plain data for which zeroes are valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = libc::c_char::try_from(*from).map_err(io::Error::other)?;
+    }
+    request.ifr_ifru.ifru_flags = libc::c_short::try_from(libc::IFF_UP).map_err(io::Error::other)?;
+    // SAFETY: SIOCSIFFLAGS reads one `ifreq`, which lives across the call.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, std::ptr::from_ref(&request)) };
+    outcome(done.into()).map(drop)
+}
+
+/// What the children this process has waited for used, and theirs.
+pub(super) fn usage_of_children() -> Usage {
+    // SAFETY: `rusage` is plain data for which zeroes are valid, and the call fills it.
+    let used = unsafe {
+        let mut used: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut used);
+        used
+    };
+    let millis = |time: libc::timeval| {
+        u64::try_from(time.tv_sec.saturating_mul(1000).saturating_add(time.tv_usec / 1000)).unwrap_or(0)
+    };
+    Usage {
+        user_ms: millis(used.ru_utime),
+        system_ms: millis(used.ru_stime),
+        peak_memory_kb: u64::try_from(used.ru_maxrss).unwrap_or(0),
+    }
+}
+
+fn outcome(returned: libc::c_long) -> io::Result<libc::c_long> {
+    if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(returned) }
+}
