@@ -1,22 +1,32 @@
 //! A child that runs: what it reads and writes, and how it is waited for and ended.
 
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use rustix::process::Signal;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::ending::{Ending, Status, Usage};
-use crate::pipes::{Input, Output};
+use crate::ending::Ending;
+use crate::keeper::{Ask, UNSEEN};
+use crate::pipes::{Input, Output, Valve};
 use crate::report::Report;
+use crate::tail::Tail;
 
 /// A program that was started. To drop it ends it, and whatever it started.
 #[derive(Debug)]
 pub struct Child {
-    run: String,
-    report: Report,
-    input: Option<Input>,
-    output: Option<Output>,
-    doors: Doors,
+    pub(crate) run: String,
+    pub(crate) report: Report,
+    pub(crate) input: Option<Input>,
+    pub(crate) valve: Arc<Valve>,
+    pub(crate) output: Option<Output>,
+    pub(crate) doors: Doors,
+    pub(crate) tail: Arc<Tail>,
+    /// The keeper ends everything when this is dropped.
+    pub(crate) asks: mpsc::UnboundedSender<Ask>,
+    pub(crate) ended: watch::Receiver<Option<Ending>>,
 }
 
 /// The listeners inside a sandbox with a network of its own: what the program connects to, accepted out here.
@@ -64,32 +74,50 @@ impl Child {
         std::mem::take(&mut self.doors)
     }
 
-    /// The last lines of its standard error, without secrets.
+    /// The last lines of its standard error, without secrets. After the end nothing is missing.
     pub fn errors(&self) -> String {
-        String::new()
+        self.tail.text()
     }
 
-    /// How it ended, once it and all it started have. Can be given up and asked again.
-    #[expect(clippy::unused_async, reason = "the beginning of it")]
+    /// How it ended, once it and all it started have. Cancel safe; can be asked again.
     pub async fn wait(&mut self) -> Ending {
-        Ending { status: Status::Unknown, over: None, usage: Usage::default() }
+        match self.ended.wait_for(Option::is_some).await {
+            Ok(ended) => ended.unwrap_or(UNSEEN),
+            // The runtime goes down, and with it whoever would have seen the end.
+            Err(_) => UNSEEN,
+        }
     }
 
-    /// Waits until then at most, and kills it if it still runs.
+    /// Waits until then at most, and kills it if it still runs. Cancel safe.
     pub async fn wait_until(&mut self, deadline: Instant) -> Result<Ending, Overdue> {
-        let _ = deadline;
-        Ok(self.wait().await)
+        match timeout_at(deadline, self.wait()).await {
+            Ok(ending) => Ok(ending),
+            Err(_) => Err(Overdue { ending: self.kill().await }),
+        }
     }
 
-    /// Asks it to end, by closing its standard input (taken or not) and then by SIGTERM, half of `grace` for each; then
-    /// kills it.
+    /// Asks it to end, by closing its standard input (taken or not) and then by SIGTERM, with half of `grace` for each;
+    /// then kills it. Who gives up waiting has asked for what was asked until then.
     pub async fn stop(&mut self, grace: Duration) -> Ending {
-        let _ = grace;
+        self.valve.close();
+        if let Ok(ending) = timeout(grace / 2, self.wait()).await {
+            return ending;
+        }
+        self.ask(Ask::Signal(Signal::TERM.as_raw()));
+        if let Ok(ending) = timeout(grace / 2, self.wait()).await {
+            return ending;
+        }
+        self.kill().await
+    }
+
+    /// Ends it and all it started at once. Who gives up waiting has killed it all the same.
+    pub async fn kill(&mut self) -> Ending {
+        self.ask(Ask::End);
         self.wait().await
     }
 
-    /// Ends it and all it started at once.
-    pub async fn kill(&mut self) -> Ending {
-        self.wait().await
+    fn ask(&self, ask: Ask) {
+        // Nobody takes it any more only if it has ended.
+        self.asks.send(ask).ok();
     }
 }

@@ -27,16 +27,7 @@ pub(crate) fn end_all(patience: Duration, mut reaped: impl FnMut(Pid, WaitStatus
     let deadline = Instant::now() + patience;
     let own = getpid();
     while reap(&mut reaped) {
-        let looks = |signal: Signal| {
-            let mut seen = Vec::new();
-            walk(own, |process, _| {
-                process.signal(signal).ok();
-                seen.push(process);
-            });
-            seen
-        };
-        hold(|| looks(Signal::STOP));
-        let dying = looks(Signal::KILL);
+        let dying = strike(|signal| below(own, signal));
         if Instant::now() >= deadline {
             reap(&mut reaped);
             return descendants(own).into_iter().filter(|process| process.lives()).collect();
@@ -50,40 +41,49 @@ pub(crate) fn end_all(patience: Duration, mut reaped: impl FnMut(Pid, WaitStatus
 /// `patience` is over.
 pub(crate) fn end_marked(runs: &[String], patience: Duration) -> Vec<Process> {
     let deadline = Instant::now() + patience;
-    let looks = |signal: Signal| {
+    let signalled = |signal| {
         let mut seen = marked(runs);
         for process in seen.clone() {
             process.signal(signal).ok();
-            walk(process.pid, |below, _| {
-                below.signal(signal).ok();
-                seen.push(below);
-            });
+            seen.extend(below(process.pid, signal));
         }
         seen
     };
     loop {
-        if marked(runs).is_empty() {
-            return Vec::new();
-        }
-        hold(|| looks(Signal::STOP));
-        let dying = looks(Signal::KILL);
-        if Instant::now() >= deadline {
+        let dying = strike(signalled);
+        if dying.is_empty() || Instant::now() >= deadline {
             return dying.into_iter().filter(|process| process.lives()).collect();
         }
         wait_for_one(&dying);
     }
 }
 
-/// Stops what there is until there is nothing new.
-fn hold(mut stop: impl FnMut() -> Vec<Process>) {
-    let mut held = HashSet::new();
+/// Signals every process below this one as soon as it is seen.
+fn below(root: Pid, signal: Signal) -> Vec<Process> {
+    let mut seen = Vec::new();
+    walk(root, |process, _| {
+        process.signal(signal).ok();
+        seen.push(process);
+    });
+    seen
+}
+
+/// Stops what there is until there is nothing new, then kills it. `signalled` looks, signals and says whom.
+fn strike(mut signalled: impl FnMut(Signal) -> Vec<Process>) -> Vec<Process> {
+    let mut held: HashSet<Process> = HashSet::new();
     for _ in 0..LOOKS {
         let before = held.len();
-        held.extend(stop());
+        held.extend(signalled(Signal::STOP));
         if held.len() == before {
-            return;
+            break;
         }
     }
+    // Also those that are seen no longer, such as one that shed its mark meanwhile: it was stopped, and must not stay so.
+    for process in &held {
+        process.signal(Signal::KILL).ok();
+    }
+    held.extend(signalled(Signal::KILL));
+    held.into_iter().collect()
 }
 
 /// Takes in every child that has ended; whether any other is left.
