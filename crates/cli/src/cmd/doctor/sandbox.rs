@@ -59,16 +59,13 @@ fn told(gap: &Measure) -> String {
     format!("{} ({})", gap.promise, gap.note)
 }
 
-/// The means in a few words, each once; the namespaces as one.
+/// The means that matter, in a few words: each once, and the namespaces as one.
 fn means(report: &Report) -> String {
-    let mut all: Vec<&str> = Vec::new();
-    for word in report.measures.iter().flat_map(|measure| &measure.by) {
-        let word = if word.ends_with("namespace") { "namespaces" } else { word };
-        if !all.contains(&word) {
-            all.push(word);
-        }
-    }
-    all.join(", ")
+    const KNOWN: [&str; 5] = ["namespace", "landlock", "seccomp", "cgroup", "watchdog"];
+    let used =
+        |known: &&str| report.measures.iter().flat_map(|measure| &measure.by).any(|by| by.contains(*known));
+    let names: Vec<&str> = KNOWN.into_iter().filter(used).collect();
+    names.join(", ").replacen("namespace", "namespaces", 1)
 }
 
 /// What to do about the gaps.
@@ -160,7 +157,7 @@ mod tests {
     #[test]
     fn a_whole_sandbox_is_told_in_a_few_words() {
         let found = finding(&whole(), true, &Kernel::default());
-        assert_eq!(found, Finding::ok(NAME, "every promise is kept, by namespaces, seccomp, landlock"));
+        assert_eq!(found, Finding::ok(NAME, "every promise is kept, by namespaces, landlock, seccomp"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use covenant_daemon::config::Config;
 use covenant_runner::child::Child;
-use covenant_runner::ending::Ending;
+use covenant_runner::ending::{Ending, Status, Usage};
 use covenant_runner::launch::StartError;
 use covenant_runner::nursery::{Launcher, Nursery, Scrub};
 use covenant_runner::order::Order;
@@ -77,7 +77,9 @@ pub(super) fn play(
     show: Show,
     timeout: Option<Duration>,
 ) -> Result<Played, Unplayed> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+    // A thread beside this one: a terminal or pipe that takes no more must not keep signals and the deadline waiting.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.map_err(|error| {
         Unplayed::Failed(Failure::failed(format!("no event loop could be made: {error}"), ""))
     })?;
     let played = runtime.block_on(perform(setting, config, order, show, timeout));
@@ -176,9 +178,13 @@ async fn end(child: &mut Child, deadline: Option<Instant>, signals: &mut Signals
         ending = child.stop(GRACE) => Some(ending),
         () = signals.next() => None,
     };
-    let ending = match stopped {
-        Some(ending) => ending,
-        None => child.kill().await,
+    if let Some(ending) = stopped {
+        return (ending, EndedBy::Signal);
+    }
+    // The third time nothing is waited for: to leave ends all of it as well.
+    let ending = tokio::select! {
+        ending = child.kill() => ending,
+        () = signals.next() => Ending { status: Status::Unknown, over: None, usage: Usage::default() },
     };
     (ending, EndedBy::Signal)
 }

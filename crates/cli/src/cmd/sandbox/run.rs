@@ -29,7 +29,7 @@ environment of a few variables. See docs/sandbox.md.";
 
 /// Run a program in the sandbox that agents get, here and now.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "covenant sandbox run [OPTIONS] -- <PROGRAM> [ARGUMENTS]...")]
 pub(crate) struct Run {
     /// Where it may connect to.
     #[arg(long, value_name = "MODE", default_value = "outbound-https-only")]

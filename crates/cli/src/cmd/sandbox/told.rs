@@ -28,6 +28,10 @@ pub(super) fn failure(run: &Run, played: &Played) -> Option<Failure> {
             format!("{name} made a system call that the sandbox does not allow (SIGSYS)"),
             "docs/sandbox.md says which calls are refused",
         ),
+        (_, None, Status::Killed(25)) => failed(
+            format!("{name} wrote a file larger than {} MiB (SIGXFSZ)", run.disk_mb),
+            "let it write more with --disk-mb",
+        ),
         (_, None, status @ Status::Killed(_)) => {
             Some(Failure::failed(format!("{name} was ended by {status}"), hint::of(run, &played.errors)))
         }
@@ -59,7 +63,7 @@ pub(super) fn refusal(run: &Run, error: &StartError) -> Failure {
             "see what can be done about it: covenant doctor; or let it run without --required and \
              `[sandbox] required`",
         ),
-        StartError::Path { .. } => Failure::usage(message, "name files and directories that are there"),
+        StartError::Path { .. } => Failure::usage(message, "name what is there, and only what it needs"),
         StartError::Program { .. } => Failure::usage(
             message,
             "if it is there out here, name what it needs with --read, such as its interpreter's directory",
