@@ -8,6 +8,8 @@ pub mod child;
 mod control;
 pub mod daemon;
 mod drain;
+#[cfg(any(test, not(target_os = "linux")))]
+mod elsewhere;
 pub mod ending;
 pub mod environment;
 mod fit;

@@ -20,6 +20,7 @@ mod monitor;
 mod program;
 mod scratch;
 mod seccomp;
+mod shift;
 mod sources;
 mod sys;
 pub(crate) mod tree;

@@ -1,5 +1,6 @@
 //! Tests that need a process of their own: because they end all its children, or give up its rights.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -14,7 +15,7 @@ pub(super) fn alone(test: &str) -> bool {
     if std::env::var_os(SIGN).is_some() {
         return true;
     }
-    let arguments = ["--exact", test, "--nocapture", "--test-threads=1"].map(Into::into);
+    let arguments: [OsString; 4] = ["--exact", test, "--nocapture", "--test-threads=1"].map(Into::into);
     let output = command(&std::env::current_exe().unwrap(), &arguments, &[(SIGN.into(), "1".into())])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,11 +1,12 @@
 //! Starts a program in the sandbox: in namespaces of its own, or, where there are none to be had, behind a fence only.
 
 use std::io;
+use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 
 use rustix::process::{Pid, getpid};
 
-use crate::channel::Channel;
+use crate::channel::{Channel, wait_for};
 use crate::control::{Assignment, Refusal, Word};
 use crate::linux::cgroup::Cgroup;
 use crate::linux::fence::{Fence, Gaps};
@@ -16,7 +17,7 @@ use crate::linux::monitor::{Root, Started, Watched, die_with};
 use crate::linux::scratch::Scratch;
 use crate::linux::sources::{self, Sources, Use};
 use crate::linux::watch::{Limits, Watch};
-use crate::linux::{Streams, assess, door, program, sys};
+use crate::linux::{Streams, assess, door, program, shift, sys};
 use crate::order::{Network, Sandbox};
 use crate::report::{Promise, Report};
 
@@ -36,13 +37,12 @@ pub(super) fn start(
     sandbox: &Sandbox,
     streams: Streams,
 ) -> Result<Started, Refusal> {
-    let sources = sources::of(&assignment.order, sandbox)?;
+    let mut sources = sources::of(&assignment.order, sandbox)?;
+    shift::prepare(&mut sources);
     match in_namespaces(host, assignment, sandbox, &sources, streams) {
         Ok(started) => Ok(started),
         Err(Failed::Order(refusal)) => Err(refusal),
-        Err(Failed::Namespaces(why, streams)) => {
-            behind_fence(host, assignment, sandbox, &sources, streams, &why)
-        }
+        Err(Failed::Namespaces(why, streams)) => behind_fence(host, assignment, sandbox, &sources, streams, &why),
     }
 }
 
@@ -67,7 +67,7 @@ fn in_namespaces(
         Err(error) => return Err(Failed::Namespaces(error.to_string(), streams)),
     };
     let (cgroup, report) = counted(assignment, sandbox, &first, true);
-    let ready = release(&mut ours, &first, report).and_then(|()| ours.hear::<Word>());
+    let ready = release(&ours, &first, report).and_then(|()| first_word(host, &mut ours));
     match ready {
         Ok(Some(Word::Ready { pid: _, report, door, proxy })) => {
             let listeners: Vec<_> = std::iter::from_fn(|| ours.descriptor()).collect();
@@ -95,10 +95,26 @@ fn in_namespaces(
 }
 
 /// Says who is who in there, and lets it go.
-fn release(first_hears: &mut Channel, first: &Watched, report: Report) -> io::Result<()> {
+fn release(hears: &Channel, first: &Watched, report: Report) -> io::Result<()> {
     let identity = identity::map(first.pid())
         .map_err(|error| io::Error::new(error.kind(), format!("users could not be mapped: {error}")))?;
-    first_hears.say(&Go { identity, report }, &[])
+    hears.say(&Go { identity, report }, &[])
+}
+
+/// What it says first. A host that goes meanwhile need not be waited for: what is looked at may be a file server that is dead.
+fn first_word(host: &Channel, first: &mut Channel) -> io::Result<Option<Word>> {
+    loop {
+        if let Some(word) = first.heard()? {
+            return Ok(Some(word));
+        }
+        let [gone, said] = wait_for([host.as_fd(), first.as_fd()], None)?;
+        if gone {
+            return Err(io::Error::other("the host is gone"));
+        }
+        if said && first.receive()? == 0 {
+            return Ok(None);
+        }
+    }
 }
 
 /// The namespaces a program gets.
@@ -171,11 +187,12 @@ fn behind_fence(
         return Err(Refusal::Required(report));
     }
     let scratch = Scratch::make(&sandbox.scratch, run, identity.ids()).map_err(setup)?;
-    let mut write: Vec<_> = sources.paths(Use::Write).chain(sources.paths(Use::Device)).collect();
+    let mut write = sources.paths(&[Use::Write, Use::Device]);
     write.push(scratch.path().to_owned());
-    let mut read: Vec<_> = sources.paths(Use::Read).collect();
+    let mut read = sources.paths(&[Use::System, Use::Named]);
     read.push("/proc".into());
-    let connect = if sandbox.network == Network::Full { Ports::All } else { Ports::Only(ways.ports.clone()) };
+    let connect =
+        if sandbox.network == Network::Full { Ports::All } else { Ports::Only(ways.ports.clone()) };
     let bind = sandbox.network == Network::Full;
     let gaps = Gaps { read, write, connect, bind, unix_sockets: false, processes: None };
     let mut fence = Fence::new(sandbox, gaps).map_err(setup)?;

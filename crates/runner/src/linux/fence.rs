@@ -4,8 +4,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::linux::landlock::{self, Ports, Strength};
 use crate::linux::limits;
+use crate::linux::landlock::{self, Ports, Strength};
 use crate::linux::seccomp::{self, Calls};
 use crate::order::Sandbox;
 
@@ -39,12 +39,8 @@ impl Fence {
         let calls = Calls { network: sandbox.network, unix_sockets: gaps.unix_sockets };
         let filter = seccomp::program(&calls).map_err(io::Error::other)?;
         let landlock = if landlock::strength().files {
-            let fence = landlock::Fence {
-                read: gaps.read,
-                write: gaps.write,
-                connect: gaps.connect,
-                bind: gaps.bind,
-            };
+            let fence =
+                landlock::Fence { read: gaps.read, write: gaps.write, connect: gaps.connect, bind: gaps.bind };
             Some(landlock::prepare(&fence).map_err(io::Error::other)?)
         } else {
             None

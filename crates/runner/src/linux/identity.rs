@@ -10,7 +10,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use serde::{Deserialize, Serialize};
 
 /// The user and group of that number, who owns nothing.
-const NOBODY: u32 = 65534;
+pub(super) const NOBODY: u32 = 65534;
 
 /// Who the program will be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,8 +43,7 @@ pub(super) fn map(pid: Pid) -> io::Result<Identity> {
     let wanted = Identity::wanted();
     if wanted == Identity::Nobody {
         let both = format!("0 0 1\n{NOBODY} {NOBODY} 1\n");
-        let mapped =
-            std::fs::write(file("uid_map"), &both).and_then(|()| std::fs::write(file("gid_map"), &both));
+        let mapped = std::fs::write(file("uid_map"), &both).and_then(|()| std::fs::write(file("gid_map"), &both));
         if mapped.is_ok() {
             return Ok(Identity::Nobody);
         }
@@ -72,10 +71,7 @@ pub(super) fn assume(identity: Identity) -> io::Result<()> {
     }
     rustix::thread::clear_ambient_capability_set().ok();
     let none = CapabilitySet::empty();
-    rustix::thread::set_capabilities(
-        None,
-        CapabilitySets { effective: none, permitted: none, inheritable: none },
-    )?;
+    rustix::thread::set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
     rustix::thread::set_no_new_privs(true)?;
     Ok(())
 }
@@ -85,4 +81,15 @@ pub(super) fn hold_to_parent() -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     Ok(())
+}
+
+/// Allows no further namespaces in this user namespace: a second lock behind the filter on system calls. Needs its
+/// privileges and a `/proc` that can be written to.
+pub(super) fn last_of_its_kind() {
+    // Mount namespaces are left out: the copies the view is built from count as such, and without a user namespace nobody
+    // in here can make one.
+    for kind in ["user", "pid", "net", "ipc", "uts", "cgroup", "time"] {
+        // A kernel that does not know one has none to give.
+        std::fs::write(format!("/proc/sys/user/max_{kind}_namespaces"), "0").ok();
+    }
 }

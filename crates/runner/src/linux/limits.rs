@@ -13,7 +13,9 @@ const FILES: u64 = 4096;
 /// Sets them on this process, which becomes the program. `processes` only where they are counted for the sandbox alone.
 pub(super) fn apply(sandbox: &Sandbox, processes: Option<u64>) -> rustix::io::Result<()> {
     let memory = sandbox.memory_mb.saturating_mul(1024 * 1024);
-    lower(Resource::Core, 0)?;
+    // One byte, not none: at none, a core pattern that names a program would still have it run, as root, on what a program
+    // made of its own memory.
+    lower(Resource::Core, 1)?;
     lower(Resource::As, memory.saturating_mul(4).saturating_add(RESERVED))?;
     lower(Resource::Fsize, sandbox.disk_mb.saturating_mul(1024 * 1024))?;
     lower(Resource::Nofile, FILES)?;

@@ -223,7 +223,8 @@ impl Root {
             Self::Program(program) => drop(rustix::process::kill_process_group(program.pid, signal)),
             Self::First(first, _) => {
                 for process in tree::descendants(first.pid) {
-                    process.signal(signal);
+                    // It may have ended meanwhile.
+                    process.signal(signal).ok();
                 }
             }
         }

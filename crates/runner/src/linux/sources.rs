@@ -5,6 +5,7 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use crate::control::Refusal;
@@ -52,9 +53,11 @@ const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random",
 /// What may be done with a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    /// Read and execute.
-    Read,
-    /// Also write.
+    /// Read and execute, as a part of the system.
+    System,
+    /// Read and execute, because it was named.
+    Named,
+    /// Also write, because that was named.
     Write,
     /// Read and write, as a device.
     Device,
@@ -69,6 +72,8 @@ pub(super) struct Source {
     pub(super) purpose: Use,
     /// Whether it is a directory.
     pub(super) is_directory: bool,
+    /// A copy of it that can be mounted, where one had to be made beforehand.
+    pub(super) tree: Option<OwnedFd>,
 }
 
 /// A symbolic link that the program sees.
@@ -97,12 +102,12 @@ pub(super) fn of(order: &Order, sandbox: &Sandbox) -> Result<Sources, Refusal> {
     }
     for path in SETTINGS {
         // Many are links into directories that are not seen: what they lead to is shown in their place.
-        sources.add(Path::new(path), Use::Read).ok();
+        sources.add(Path::new(path), Use::System).ok();
     }
     for path in DEVICES {
         sources.add(Path::new(path), Use::Device).ok();
     }
-    for (paths, purpose) in [(&sandbox.read, Use::Read), (&sandbox.write, Use::Write)] {
+    for (paths, purpose) in [(&sandbox.read, Use::Named), (&sandbox.write, Use::Write)] {
         for path in paths {
             sources.add_named(path, purpose)?;
         }
@@ -118,7 +123,7 @@ impl Sources {
         match path.read_link() {
             Ok(to) => self.links.push(Link { at: path.to_owned(), to }),
             // What is not there is not shown.
-            Err(_) => drop(self.add(path, Use::Read)),
+            Err(_) => drop(self.add(path, Use::System)),
         }
     }
 
@@ -129,11 +134,7 @@ impl Sources {
             return Err(refuse("it is not an absolute path".to_owned()));
         }
         let real = path.canonicalize().map_err(|error| refuse(told(&error)))?;
-        if real == Path::new("/")
-            || real.starts_with("/proc")
-            || real.starts_with("/sys")
-            || real.starts_with("/dev")
-        {
+        if real == Path::new("/") || real.starts_with("/proc") || real.starts_with("/sys") || real.starts_with("/dev") {
             return Err(refuse("no sandbox shows that: name the directories that are needed".to_owned()));
         }
         self.add(&real, purpose).map_err(|error| refuse(told(&error)))?;
@@ -147,7 +148,7 @@ impl Sources {
         let is_directory = at.metadata()?.is_dir();
         // The same path named to be read and to be written may be written.
         self.all.retain(|known| known.at != at);
-        self.all.push(Source { at: at.to_owned(), purpose, is_directory });
+        self.all.push(Source { at: at.to_owned(), purpose, is_directory, tree: None });
         Ok(())
     }
 
@@ -167,9 +168,9 @@ impl Sources {
         )))
     }
 
-    /// The paths of one use, for fences that go by path.
-    pub(super) fn paths(&self, purpose: Use) -> impl Iterator<Item = PathBuf> {
-        self.all.iter().filter(move |source| source.purpose == purpose).map(|source| source.at.clone())
+    /// The paths of these uses, for fences that go by path.
+    pub(super) fn paths(&self, uses: &[Use]) -> Vec<PathBuf> {
+        self.all.iter().filter(|source| uses.contains(&source.purpose)).map(|source| source.at.clone()).collect()
     }
 }
 

@@ -1,9 +1,6 @@
 //! The only `unsafe` of the product: what Linux offers to a launcher and no safe wrapper has.
 
-#![expect(
-    unsafe_code,
-    reason = "clone into namespaces, seccomp and code between fork and exec have no safe form"
-)]
+#![expect(unsafe_code, reason = "clone into namespaces, seccomp and code between fork and exec have no safe form")]
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
@@ -62,9 +59,11 @@ pub(super) fn install_filter(program: &[libc::sock_filter]) -> io::Result<()> {
     outcome(installed).map(drop)
 }
 
-/// Sets attributes on a detached mount and all below it.
-pub(super) fn set_attributes(tree: BorrowedFd<'_>, set: u64) -> io::Result<()> {
-    let attributes = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: 0 };
+/// Sets attributes on a detached mount and all below it; with a user namespace, files belong to whom it maps their owners to.
+pub(super) fn set_attributes(tree: BorrowedFd<'_>, set: u64, users: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let set = if users.is_some() { set | libc::MOUNT_ATTR_IDMAP } else { set };
+    let users = users.and_then(|users| u64::try_from(users.as_raw_fd()).ok()).unwrap_or(0);
+    let attributes = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: users };
     // SAFETY: the path is an empty C string and `attributes` lives across the call, with its own size.
     let done = unsafe {
         libc::syscall(

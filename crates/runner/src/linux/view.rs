@@ -21,8 +21,8 @@ use crate::order::Sandbox;
 /// Where the program may write, runs, and has its home.
 pub(super) const SCRATCH: &str = "/scratch";
 
-/// Where the new root is mounted while it is built: there on every system, and what it holds has been opened before.
-const STAGE: &str = "/tmp";
+/// Where the new root may be mounted while it is built: what lies there has been opened before.
+const STAGES: [&str; 2] = ["/tmp", "/usr"];
 
 /// Files of `/proc` that tell of the whole machine.
 const MASKED: &[&str] = &[
@@ -52,8 +52,9 @@ pub(super) fn enter(sources: &Sources, sandbox: &Sandbox, owner: &Owner) -> io::
         let tree = detached(source).map_err(|error| in_the_way(&source.at, &error))?;
         mounts.push((source, tree));
     }
-    mount("tmpfs", STAGE, "tmpfs", no_suid, Some(c"size=1m,nr_inodes=4096,mode=755"))?;
-    std::env::set_current_dir(STAGE)?;
+    let stage = STAGES.into_iter().find(|stage| Path::new(stage).is_dir()).unwrap_or("/");
+    mount("tmpfs", stage, "tmpfs", no_suid, Some(c"size=1m,nr_inodes=4096,mode=755"))?;
+    std::env::set_current_dir(stage)?;
     std::fs::create_dir("proc")?;
     let proc_flags = no_suid | MountFlags::NOEXEC | MountFlags::RDONLY;
     // A container that hides parts of its own `/proc` cannot give out a whole one.
@@ -69,16 +70,24 @@ pub(super) fn enter(sources: &Sources, sandbox: &Sandbox, owner: &Owner) -> io::
 }
 
 /// A copy of what is mounted at a source, with all below it, that is mounted nowhere yet.
-fn detached(source: &Source) -> io::Result<OwnedFd> {
+pub(super) fn copied(source: &Source) -> io::Result<OwnedFd> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
-    let tree = open_tree(CWD, &source.at, flags)?;
+    Ok(open_tree(CWD, &source.at, flags)?)
+}
+
+/// The same, with what may be done there.
+fn detached(source: &Source) -> io::Result<OwnedFd> {
+    let tree = match &source.tree {
+        Some(tree) => tree.try_clone()?,
+        None => copied(source)?,
+    };
     let attributes = match source.purpose {
-        Use::Read => sys::READ_ONLY | sys::NO_SUID | sys::NO_DEVICES,
+        Use::System | Use::Named => sys::READ_ONLY | sys::NO_SUID | sys::NO_DEVICES,
         Use::Write => sys::NO_SUID | sys::NO_DEVICES,
         Use::Device => sys::NO_SUID,
     };
-    sys::set_attributes(tree.as_fd(), attributes)?;
+    sys::set_attributes(tree.as_fd(), attributes, None)?;
     Ok(tree)
 }
 
@@ -86,8 +95,10 @@ fn detached(source: &Source) -> io::Result<OwnedFd> {
 fn scratch(sandbox: &Sandbox, owner: &Owner) -> io::Result<()> {
     std::fs::create_dir(SCRATCH)?;
     let inodes = sandbox.disk_mb.saturating_mul(256).max(1024);
-    let options =
-        format!("size={}m,nr_inodes={inodes},mode=700,uid={},gid={}", sandbox.disk_mb, owner.uid, owner.gid);
+    let options = format!(
+        "size={}m,nr_inodes={inodes},mode=700,uid={},gid={}",
+        sandbox.disk_mb, owner.uid, owner.gid
+    );
     let options = std::ffi::CString::new(options).map_err(io::Error::other)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     mount("tmpfs", SCRATCH, "tmpfs", flags, Some(options.as_c_str()))?;
