@@ -125,7 +125,7 @@ impl Keeper {
         drop(orders.streams);
         match self.wire.hear().await {
             Ok(Some(Word::Ready { pid, report, door, proxy })) => {
-                self.record.program = Trace::of(pid);
+                self.record.program = self.record.launcher.and_then(|launcher| Trace::below(launcher, pid));
                 self.write_down().await?;
                 Ok(Started {
                     report,

@@ -6,7 +6,7 @@
 //! what watches it: `watch`, `tree`, `cgroup`.
 
 #[cfg(test)]
-mod alone;
+pub(crate) mod alone;
 mod assess;
 mod cgroup;
 mod confined;

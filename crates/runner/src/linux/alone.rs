@@ -11,7 +11,7 @@ const SIGN: &str = "COVENANT_TEST_ALONE";
 
 /// Whether the calling test, of that full name, has a process of its own. If not, it is run again in one, on the only
 /// thread there, and must pass.
-pub(super) fn alone(test: &str) -> bool {
+pub(crate) fn alone(test: &str) -> bool {
     if std::env::var_os(SIGN).is_some() {
         return true;
     }
@@ -28,7 +28,7 @@ pub(super) fn alone(test: &str) -> bool {
 }
 
 /// A child that runs a shell script, with these variables only.
-pub(super) fn shell(script: &str, environment: &[(&str, &str)]) -> std::process::Child {
+pub(crate) fn shell(script: &str, environment: &[(&str, &str)]) -> std::process::Child {
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
     let mut variables = vec![("PATH".into(), path)];
     variables.extend(environment.iter().map(|(name, value)| (name.into(), value.into())));
@@ -40,7 +40,7 @@ pub(super) fn shell(script: &str, environment: &[(&str, &str)]) -> std::process:
 }
 
 /// Looks again and again until it holds; fails after a time no healthy machine needs.
-pub(super) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = std::time::Instant::now();
     while !holds() {
         assert!(begun.elapsed().as_secs() < 30, "it never came to be that {what}");

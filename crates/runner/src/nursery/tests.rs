@@ -33,7 +33,7 @@ async fn refused(script: &str) -> StartError {
 
 /// What a launcher answers that plays by the rules.
 const READY_LINE: &str =
-    r#"echo '{"ready":{"pid":1,"report":{"measures":[]},"door":false,"proxy":false}}' >&0"#;
+    r#"echo '{"ready":{"pid":'$$',"report":{"measures":[]},"door":false,"proxy":false}}' >&0"#;
 
 #[tokio::test]
 async fn a_launcher_that_is_not_there_is_named() {

@@ -35,8 +35,8 @@ pub(super) fn all(setting: &Setting) -> Finding {
     let config = Config::load(&setting.home, &Overrides::from_environment());
     let config = config.map(|loaded| loaded.config).unwrap_or_default();
     match probe(setting, &config) {
-        Ok(report) => finding(&report, false, &Kernel::here()),
-        Err(failure) if false => Finding::fail(NAME, failure.message(), failure.help()),
+        Ok(report) => finding(&report, config.sandbox.required, &Kernel::here()),
+        Err(failure) if config.sandbox.required => Finding::fail(NAME, failure.message(), failure.help()),
         Err(failure) => Finding::warn(NAME, failure.message(), failure.help()),
     }
 }

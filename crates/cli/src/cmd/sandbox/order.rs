@@ -58,7 +58,7 @@ pub(super) fn sandbox(setting: &Setting, config: &Config) -> Sandbox {
     let real = root.canonicalize().ok().filter(|real| real != root);
     let mut sandbox = Sandbox::new(std::env::temp_dir());
     sandbox.hidden = real.into_iter().chain([root.to_owned()]).collect();
-    sandbox.required = false;
+    sandbox.required = config.sandbox.required;
     sandbox
 }
 

@@ -109,6 +109,8 @@ impl Run {
             document(&played)?;
         } else if self.report {
             promises::note(&played.report);
+        } else if !played.report.is_whole() {
+            print::warn(&format!("{}; see which, and why, with --report", promises::verdict(&played.report)));
         }
         if played.is_output_gone {
             // Whoever read it has read enough (`| head`).
