@@ -56,7 +56,27 @@ fn finding(report: &Report, required: bool, kernel: &Kernel) -> Finding {
 }
 
 fn told(gap: &Measure) -> String {
-    format!("{} ({})", gap.promise, gap.note)
+    let (note, _) = apart(&gap.note);
+    format!("{} ({note})", gap.promise)
+}
+
+/// A note without the reason in parentheses that every gap would repeat, and that reason.
+fn apart(note: &str) -> (String, Option<&str>) {
+    let Some(start) = note.find(" (") else { return (note.to_owned(), None) };
+    let mut depth = 0_u32;
+    for (at, character) in note.char_indices().skip_while(|(at, _)| *at <= start) {
+        depth = match character {
+            '(' => depth + 1,
+            ')' if depth == 1 => {
+                let reason = note.get(start + 2..at);
+                let rest = note.get(at + 1..).unwrap_or_default();
+                return (format!("{}{rest}", note.get(..start).unwrap_or_default()), reason);
+            }
+            ')' => depth.saturating_sub(1),
+            _ => depth,
+        };
+    }
+    (note.to_owned(), None)
 }
 
 /// The means that matter, in a few words: each once, and the namespaces as one.
@@ -75,7 +95,8 @@ fn remedies(report: &Report, kernel: &Kernel) -> Vec<String> {
     };
     let mut remedies = Vec::new();
     if !is_kept_by(Promise::Lifetime, "pid namespace") {
-        remedies.push(kernel.namespaces());
+        let reason = report.of(Promise::Lifetime).and_then(|measure| apart(&measure.note).1);
+        remedies.push(kernel.namespaces(reason.unwrap_or("nobody knows why")));
     }
     if !is_kept_by(Promise::Files, "landlock") {
         remedies.push(kernel.landlock());
@@ -102,7 +123,7 @@ impl Kernel {
     }
 
     /// Why there are no namespaces, most likely, and what gives them.
-    fn namespaces(&self) -> String {
+    fn namespaces(&self, reason: &str) -> String {
         if self.max_user_namespaces == Some(0) {
             return "allow user namespaces: sysctl -w user.max_user_namespaces=15000".to_owned();
         }
@@ -119,8 +140,7 @@ impl Kernel {
                     --security-opt seccomp=unconfined"
                 .to_owned();
         }
-        "find out why this user may make no user namespaces: unshare --user --map-current-user true"
-            .to_owned()
+        format!("find out why there are no namespaces ({reason}): unshare --user --map-current-user true")
     }
 
     /// Why there is no landlock, most likely, and what gives it.
@@ -150,8 +170,18 @@ mod tests {
 
     fn fenced() -> Report {
         let mut report = whole();
-        report.keeps_partly(Promise::Lifetime, &["subreaper"], "no pid namespace");
+        let why = "no pid namespace (No space left (os error 28)): some of it may stay";
+        report.keeps_partly(Promise::Lifetime, &["subreaper"], why);
         report
+    }
+
+    #[test]
+    fn the_reason_that_all_gaps_share_is_told_apart_from_the_gap() {
+        let (note, reason) = apart("no x (No y (os error 28)): z (w)");
+        assert_eq!((&*note, reason), ("no x: z (w)", Some("No y (os error 28)")));
+        for plain in ["nothing of it", "", "an (open end", "a) b"] {
+            assert_eq!(apart(plain), (plain.to_owned(), None));
+        }
     }
 
     #[test]
@@ -164,7 +194,7 @@ mod tests {
     fn gaps_are_a_warning_and_fail_only_where_none_is_allowed() {
         let found = finding(&fenced(), false, &Kernel::default());
         assert_eq!(found.state, State::Warn);
-        assert!(found.detail.contains("lifetime (no pid namespace)"), "{found:?}");
+        assert!(found.detail.contains("lifetime (no pid namespace: some of it may stay)"), "{found:?}");
         let found = finding(&fenced(), true, &Kernel::default());
         assert_eq!(found.state, State::Fail);
     }
@@ -176,7 +206,7 @@ mod tests {
             (Kernel { userns_clone: Some(0), ..Kernel::default() }, "unprivileged_userns_clone=1"),
             (Kernel { apparmor_restricts: Some(1), ..Kernel::default() }, "AppArmor profile"),
             (Kernel { is_container: true, ..Kernel::default() }, "--security-opt"),
-            (Kernel::default(), "unshare --user"),
+            (Kernel::default(), "(No space left (os error 28)): unshare --user"),
         ] {
             let found = finding(&fenced(), false, &kernel);
             assert!(found.action.contains(setting), "{found:?}");
