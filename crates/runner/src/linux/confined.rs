@@ -13,6 +13,7 @@ use crate::linux::fence::{Fence, Gaps};
 use crate::linux::identity::{self, Identity};
 use crate::linux::inside::{Go, Inside};
 use crate::linux::landlock::Ports;
+use crate::linux::limits::Local;
 use crate::linux::monitor::{Root, Started, Watched, die_with};
 use crate::linux::scratch::Scratch;
 use crate::linux::sources::{self, Sources, Use};
@@ -194,7 +195,8 @@ fn behind_fence(
     let connect =
         if sandbox.network == Network::Full { Ports::All } else { Ports::Only(ways.ports.clone()) };
     let bind = sandbox.network == Network::Full;
-    let gaps = Gaps { read, write, connect, bind, unix_sockets: false, processes: None };
+    let local = Local { processes: None, file: Some(sandbox.disk_mb.saturating_mul(MEGABYTE)) };
+    let gaps = Gaps { read, write, connect, bind, unix_sockets: false, local };
     let mut fence = Fence::new(sandbox, gaps).map_err(setup)?;
     let mut decided = ways.environment.clone();
     for name in ["HOME", "TMPDIR"] {

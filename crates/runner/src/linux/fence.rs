@@ -4,15 +4,15 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::linux::limits;
 use crate::linux::landlock::{self, Ports, Strength};
+use crate::linux::limits::{self, Local};
 use crate::linux::seccomp::{self, Calls};
 use crate::order::Sandbox;
 
 /// Ready to be put on.
 pub(super) struct Fence {
     sandbox: Sandbox,
-    processes: Option<u64>,
+    local: Local,
     landlock: Option<landlock::Prepared>,
     filter: Vec<libc::sock_filter>,
 }
@@ -29,8 +29,8 @@ pub(super) struct Gaps {
     pub(super) bind: bool,
     /// Whether Unix sockets may be made: only where none of others is in sight.
     pub(super) unix_sockets: bool,
-    /// The most processes, where they are counted for the sandbox alone.
-    pub(super) processes: Option<u64>,
+    /// Limits that are not the same everywhere.
+    pub(super) local: Local,
 }
 
 impl Fence {
@@ -45,13 +45,13 @@ impl Fence {
         } else {
             None
         };
-        Ok(Self { sandbox: sandbox.clone(), processes: gaps.processes, landlock, filter })
+        Ok(Self { sandbox: sandbox.clone(), local: gaps.local, landlock, filter })
     }
 
     /// Puts it on. What is put on is inherited and cannot be taken off.
     pub(super) fn put_on(&mut self) -> io::Result<()> {
         rustix::thread::set_no_new_privs(true)?;
-        limits::apply(&self.sandbox, self.processes)?;
+        limits::apply(&self.sandbox, self.local)?;
         if let Some(landlock) = self.landlock.take() {
             landlock.restrict()?;
         }

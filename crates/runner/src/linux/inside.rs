@@ -17,6 +17,7 @@ use crate::linux::door::{self, Ways};
 use crate::linux::fence::{Fence, Gaps};
 use crate::linux::identity::{self, Identity};
 use crate::linux::landlock::Ports;
+use crate::linux::limits::Local;
 use crate::linux::sources::{Sources, Use};
 use crate::linux::view::{self, Owner, SCRATCH};
 use crate::linux::{Streams, assess, program, sys};
@@ -111,7 +112,7 @@ impl Inside<'_> {
             connect: Ports::All,
             bind: true,
             unix_sockets: true,
-            processes: counted.then(|| u64::from(self.sandbox.pids) + 1),
+            local: Local { processes: counted.then(|| u64::from(self.sandbox.pids) + 1), file: None },
         };
         Fence::new(self.sandbox, gaps)
     }
