@@ -26,6 +26,7 @@ mod pact;
 mod rest;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod sandbox_run;
 
 use covenant_testkit::Home;
 

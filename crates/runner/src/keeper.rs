@@ -21,12 +21,6 @@ use crate::sweep;
 use crate::trace::Trace;
 use crate::wire::Wire;
 
-/// How long a program may take until it runs.
-const READY: Duration = Duration::from_secs(30);
-
-/// How long a launcher may take to end everything, and then itself.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// How long standard error may stay open after the end: only somebody outside the run can hold it then.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -57,6 +51,21 @@ pub(crate) struct Orders {
     pub(crate) program: PathBuf,
 }
 
+/// How long a launcher may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// Until the program runs.
+    pub(crate) start: Duration,
+    /// To end everything, which it tries for 20 s, and then itself.
+    pub(crate) end: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { start: Duration::from_secs(30), end: Duration::from_secs(30) }
+    }
+}
+
 /// What a launcher said of a program that runs.
 #[derive(Debug)]
 pub(crate) struct Started {
@@ -73,6 +82,7 @@ pub(crate) struct Keeper {
     pub(crate) drain: JoinHandle<()>,
     pub(crate) record: Record,
     pub(crate) ledger: Option<Arc<Ledger>>,
+    pub(crate) patience: Patience,
 }
 
 impl Keeper {
@@ -83,8 +93,9 @@ impl Keeper {
         ready: oneshot::Sender<Result<Started, StartError>>,
         mut asks: mpsc::UnboundedReceiver<Ask>,
     ) {
+        let patience = self.patience.start;
         let begun = tokio::select! {
-            begun = timeout(READY, self.begin(orders)) => begun.unwrap_or(Err(StartError::Late(READY))),
+            begun = timeout(patience, self.begin(orders)) => begun.unwrap_or(Err(StartError::Late(patience))),
             // Whoever wanted it no longer waits. Nobody can ask for anything else yet.
             _ = asks.recv() => Err(StartError::Gone),
         };
@@ -114,7 +125,7 @@ impl Keeper {
         drop(orders.streams);
         match self.wire.hear().await {
             Ok(Some(Word::Ready { pid, report, door, proxy })) => {
-                self.record.program = Trace::of(pid);
+                self.record.program = self.record.launcher.and_then(|launcher| Trace::below(launcher, pid));
                 self.write_down().await?;
                 Ok(Started {
                     report,
@@ -156,7 +167,7 @@ impl Keeper {
                     Some(Ask::Signal(signal)) => self.wire.wish(&Wish::Signal(signal)).unwrap_or_default(),
                     Some(Ask::End) | None => {
                         self.wire.hang_up();
-                        deadline = Some(Instant::now() + PATIENCE);
+                        deadline = Some(Instant::now() + self.patience.end);
                     }
                 },
                 () = passing(deadline) => {
@@ -174,9 +185,9 @@ impl Keeper {
 
     /// Sees to it that nothing is left, and only then says how it ended.
     async fn settle(mut self, ending: Option<Ending>) {
-        if timeout(PATIENCE, self.launcher.wait()).await.is_err() {
+        if timeout(self.patience.end, self.launcher.wait()).await.is_err() {
             self.launcher.start_kill().ok();
-            timeout(PATIENCE, self.launcher.wait()).await.ok();
+            timeout(self.patience.end, self.launcher.wait()).await.ok();
         }
         if ending.is_none() {
             let record = self.record.clone();

@@ -6,8 +6,10 @@
 //! what watches it: `watch`, `tree`, `cgroup`.
 
 #[cfg(test)]
-mod alone;
+pub(crate) mod alone;
 mod assess;
+#[cfg(test)]
+mod attempt;
 mod cgroup;
 mod confined;
 mod door;

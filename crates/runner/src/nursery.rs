@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::child::Child;
 use crate::drain::drain;
 use crate::fit::assignment;
-use crate::keeper::{Keeper, Orders};
+use crate::keeper::{Keeper, Orders, Patience};
 use crate::launch::{self, StartError};
 use crate::ledger::{Ledger, LedgerError, Record, Swept};
 use crate::order::Order;
@@ -45,12 +45,13 @@ impl Launcher {
 pub struct Nursery {
     launcher: Arc<Launcher>,
     ledger: Option<Arc<Ledger>>,
+    patience: Patience,
 }
 
 impl Nursery {
     /// A nursery without a ledger: if this process and a launcher are both killed, nobody looks for what the child left.
     pub fn new(launcher: Launcher) -> Self {
-        Self { launcher: Arc::new(launcher), ledger: None }
+        Self { launcher: Arc::new(launcher), ledger: None, patience: Patience::default() }
     }
 
     /// A nursery whose children are recorded in that directory, which is made if it is not there (mode 0700). What an
@@ -58,7 +59,7 @@ impl Nursery {
     pub fn with_ledger(launcher: Launcher, directory: &Path) -> Result<(Self, Swept), LedgerError> {
         let ledger = Ledger::open(directory)?;
         let swept = sweep(&ledger)?;
-        Ok((Self { launcher: Arc::new(launcher), ledger: Some(Arc::new(ledger)) }, swept))
+        Ok((Self { ledger: Some(Arc::new(ledger)), ..Self::new(launcher) }, swept))
     }
 
     /// Starts a program, and comes back when it runs. Who gives up waiting gives up the program.
@@ -77,8 +78,8 @@ impl Nursery {
         let (end, ended) = watch::channel(None);
         let (ready, readied) = oneshot::channel();
         let record = record(&run, &order, launcher.id());
-        let ledger = self.ledger.clone();
-        let keeper = Keeper { launcher, wire, ended: end, drain, record, ledger };
+        let (ledger, patience) = (self.ledger.clone(), self.patience);
+        let keeper = Keeper { launcher, wire, ended: end, drain, record, ledger, patience };
         let orders = Orders { assignment, streams: pipes.theirs, program: order.program };
         tokio::spawn(keeper.keep(orders, ready, asked));
         let started = readied.await.unwrap_or(Err(StartError::Gone))?;
@@ -138,3 +139,6 @@ fn new_run() -> Result<String, StartError> {
 fn short(error: io::Error) -> StartError {
     StartError::Setup(format!("this process has no room for its pipes: {error}"))
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;

@@ -98,3 +98,6 @@ fn unlock(path: &Path) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;

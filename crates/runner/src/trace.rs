@@ -17,6 +17,12 @@ impl Trace {
         Some(Self { pid, start_time: system::start_time(pid)? })
     }
 
+    /// The process that has this number now, if it is below that one.
+    pub(crate) fn below(above: Self, pid: i32) -> Option<Self> {
+        let trace = Self::of(pid)?;
+        system::is_below(pid, above).then_some(trace)
+    }
+
     /// This process.
     pub(crate) fn own() -> Option<Self> {
         Self::of(i32::try_from(std::process::id()).ok()?)
@@ -35,7 +41,7 @@ mod system {
     use std::collections::HashSet;
     use std::time::{Duration, Instant};
 
-    use rustix::process::{Pid, Signal};
+    use rustix::process::{Pid, Signal, getpid};
 
     use super::Trace;
     use crate::linux::tree::end::end_marked;
@@ -69,11 +75,7 @@ mod system {
         let deadline = Instant::now() + patience;
         let mut seen = HashSet::new();
         loop {
-            let roots: Vec<Process> =
-                traces.iter().filter_map(|&trace| found(trace)).chain(marked(runs)).collect();
-            let below = roots.iter().flat_map(|root| descendants(root.pid));
-            let living: Vec<Process> =
-                below.chain(roots.iter().copied()).filter(|process| process.lives()).collect();
+            let living = living(runs, traces);
             seen.extend(living.iter().copied());
             let left = deadline.saturating_duration_since(Instant::now());
             if living.is_empty() || left.is_zero() {
@@ -86,6 +88,24 @@ mod system {
             }
             std::thread::sleep(BREATH);
         }
+    }
+
+    /// Every process of these runs. Never one that we ourselves are below, whatever a record or a launcher says: to end
+    /// it would end us, and all that is not of the run.
+    pub(super) fn living(runs: &[String], traces: &[Trace]) -> Vec<Process> {
+        let above = process::ancestors(getpid());
+        let told = traces.iter().filter_map(|&trace| found(trace)).chain(marked(runs));
+        let roots =
+            told.filter(|root| root.pid != Pid::INIT && root.pid != getpid() && !above.contains(&root.pid));
+        let all = roots.flat_map(|root| descendants(root.pid).into_iter().chain([root]));
+        all.filter(|process| process.lives()).collect()
+    }
+
+    /// Whether a process is below another.
+    pub(super) fn is_below(pid: i32, above: Trace) -> bool {
+        let above = Pid::from_raw(above.pid);
+        Pid::from_raw(pid)
+            .is_some_and(|pid| above.is_some_and(|above| process::ancestors(pid).contains(&above)))
     }
 }
 
@@ -103,6 +123,10 @@ mod system {
         false
     }
 
+    pub(super) fn is_below(_: i32, _: Trace) -> bool {
+        false
+    }
+
     /// There is no name for it here, so no record is ever of this boot.
     pub(crate) fn boot() -> Option<String> {
         None
@@ -111,5 +135,35 @@ mod system {
     /// There is no way to find them here.
     pub(crate) fn end_runs(_: &[String], _: &[Trace], _: Duration) -> (usize, usize) {
         (0, 0)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::linux::alone::shell;
+
+    #[test]
+    fn what_we_are_below_is_never_ended_whatever_is_said() {
+        let parent = i32::try_from(std::os::unix::process::parent_id()).unwrap();
+        let told: Vec<Trace> = [1, parent].into_iter().filter_map(Trace::of).chain(Trace::own()).collect();
+        assert!(!told.is_empty());
+        assert!(told.iter().all(|trace| trace.lives()));
+        assert_eq!(system::living(&[], &told), []);
+    }
+
+    #[test]
+    fn a_child_is_below_us_and_we_are_not_below_it() {
+        let own = Trace::own().unwrap();
+        let mut child = shell("exec sleep 60", &[]);
+        let pid = i32::try_from(child.id()).unwrap();
+        let trace = Trace::below(own, pid).unwrap();
+        assert_eq!(Trace::below(trace, own.pid), None);
+        assert_eq!(Trace::below(own, own.pid), None);
+        assert_eq!(Trace::below(own, 1), None);
+        assert_eq!(system::living(&[], &[trace]).len(), 1);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!trace.lives());
     }
 }

@@ -6,6 +6,9 @@ use std::io::Read as _;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
+/// The deepest process whose ancestors are all found.
+const MOST_ANCESTORS: usize = 10_000;
+
 /// A process of this machine. Numbers are used again; a number and a start time are not, until the next boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Process {
@@ -51,6 +54,13 @@ impl Process {
 /// When the process of that number began, in ticks since boot.
 pub(crate) fn start_time(pid: Pid) -> Option<u64> {
     Stat::of(pid).map(|stat| stat.start_time)
+}
+
+/// Whoever a process is below: its parent, that one's, and so on, as far as can be seen from here.
+pub(crate) fn ancestors(pid: Pid) -> Vec<Pid> {
+    let parent = |pid: &Pid| Stat::of(*pid).and_then(|stat| Pid::from_raw(stat.parent));
+    // Bounded, as numbers that change hands while we look could lead in a circle.
+    std::iter::successors(parent(&pid), parent).take(MOST_ANCESTORS).collect()
 }
 
 /// The name of this boot: start times of another one mean nothing.
