@@ -25,8 +25,10 @@ pub(crate) fn landlock_version() -> i32 {
     i32::try_from(answer).unwrap_or(0).max(0)
 }
 
+#[cfg(all(test, target_arch = "x86_64"))]
+pub(crate) use trial::i386_getpid;
 #[cfg(test)]
-pub(crate) use trial::{before_exec, call, fork, i386_getpid};
+pub(crate) use trial::{before_exec, call, fork};
 
 /// What tests need to try things the way a hostile program would.
 #[cfg(test)]
@@ -53,9 +55,9 @@ mod trial {
 
     /// Any system call by its number.
     pub(crate) fn call(number: libc::c_long, arguments: [usize; 6]) -> io::Result<i64> {
-        let [a, b, c, d, e, f] = arguments;
+        let [first, second, third, fourth, fifth, sixth] = arguments;
         // SAFETY: not in general. Tests pass zeroes, numbers, or pointers to what they own and the call expects.
-        let answer = unsafe { libc::syscall(number, a, b, c, d, e, f) };
+        let answer = unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) };
         if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(answer) }
     }
 
