@@ -158,6 +158,8 @@ fn limits_and_priorities_of_others_are_out_of_reach() {
     works_behind("to set its own limits", || install(USUAL), || set(0));
     let outcome = behind(|| set(parent));
     assert_eq!(outcome, Outcome::Failed(EPERM), "to set the parent's limits");
+    let high = || done(call(libc::SYS_prlimit64, [parent, core, 1 << 40, 0, 0, 0]));
+    assert_eq!(behind(high), Outcome::Failed(EPERM), "a new limit at an address whose lower half is nothing");
     let now = rustix::process::getpriority_process(None).unwrap();
     let nice =
         |who: usize| done(call(libc::SYS_setpriority, [0, who, now.cast_unsigned() as usize, 0, 0, 0]));
