@@ -24,6 +24,7 @@ mod mcp_http;
 mod operating;
 mod pact;
 mod rest;
+mod sandbox_run;
 
 use covenant_testkit::Home;
 

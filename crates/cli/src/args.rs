@@ -95,6 +95,8 @@ pub(crate) enum Command {
     Clients(cmd::clients::Clients),
     #[command(subcommand, after_help = cmd::audit::EXAMPLES)]
     Audit(cmd::audit::Audit),
+    #[command(subcommand, after_help = cmd::sandbox::EXAMPLES)]
+    Sandbox(cmd::sandbox::Sandbox),
     #[command(subcommand, after_help = cmd::secrets::EXAMPLES)]
     Secrets(cmd::secrets::Secrets),
     #[command(subcommand, after_help = cmd::config::EXAMPLES)]

@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod lifecycle;
 pub(crate) mod logs;
 pub(crate) mod mcp;
+pub(crate) mod sandbox;
 pub(crate) mod secrets;
 pub(crate) mod tools;
 pub(crate) mod up;
@@ -82,6 +83,7 @@ fn dispatch(line: CommandLine) -> Result<Exit, Failure> {
             Command::Capabilities(capabilities) => capabilities.run(&setting()?),
             Command::Clients(clients) => clients.run(&setting()?),
             Command::Audit(audit) => audit.run(&setting()?),
+            Command::Sandbox(sandbox) => sandbox.run(&setting()?),
             Command::Secrets(secrets) => secrets.run(&setting()?),
             Command::Config(config) => config.run(&setting()?),
             Command::Completions(completions) => completions.run(),

@@ -76,6 +76,12 @@ pub(crate) fn note(text: &str) {
     let _ = writeln!(err, "{}", escape_block(text));
 }
 
+/// Says something with styles of our own beside the answer, on standard error; what is in it is escaped already.
+pub(crate) fn note_styled(text: &str) {
+    // Nowhere is left to say that standard error is closed.
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
 /// Says something a person should know, on standard error.
 pub(crate) fn warn(text: &str) {
     let yellow = Style::new().bold().fg_color(Some(AnsiColor::Yellow.into()));

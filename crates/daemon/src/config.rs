@@ -13,9 +13,11 @@ pub mod logging;
 pub mod operator;
 mod place;
 pub mod rate_limit;
+pub mod sandbox;
 pub mod secrets;
 mod shown;
 pub mod telemetry;
+pub mod web;
 
 use std::path::{Path, PathBuf};
 
@@ -51,6 +53,10 @@ pub struct Config {
     pub approvals: approvals::Approvals,
     /// Where spans of calls are sent.
     pub telemetry: telemetry::Telemetry,
+    /// Where programs and tools may go beyond the public Internet.
+    pub web: web::Web,
+    /// What happens where a sandbox has gaps.
+    pub sandbox: sandbox::Sandbox,
 }
 
 /// What overrides the file: the environment, and before it the command line.
@@ -136,7 +142,7 @@ impl Config {
             let named = key.map(|key| format!("`{key}`: ")).unwrap_or_default();
             malformed(&format!("{named}{}", error.message().trim()), error.span())
         })?;
-        config.check().and_then(|()| keys::promises(document.as_table())).map_err(|invalid| {
+        config.check().map_err(|invalid| {
             let origin = place::origin(path, text, &document, invalid.key);
             invalid.at(&origin)
         })?;
@@ -173,7 +179,8 @@ impl Config {
         self.secrets.check()?;
         self.limits.check()?;
         self.approvals.check()?;
-        self.telemetry.check()
+        self.telemetry.check()?;
+        self.web.check()
     }
 
     /// What the gate is told.

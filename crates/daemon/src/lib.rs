@@ -4,6 +4,7 @@ mod anchor;
 pub mod atomic;
 pub mod config;
 mod daemon;
+mod egress;
 mod first;
 mod follower;
 pub mod home;

@@ -1,6 +1,7 @@
 //! The words two or more crates share, and pure functions on them: no I/O, no clock, no randomness, no async.
 
 pub mod action;
+pub mod address;
 pub mod api;
 pub mod audit;
 pub mod constraint;

@@ -13,6 +13,7 @@ mod elsewhere;
 pub mod ending;
 pub mod environment;
 mod fit;
+pub mod interpreter;
 mod keeper;
 pub mod launch;
 pub mod launcher;

@@ -8,6 +8,8 @@
 #[cfg(test)]
 pub(crate) mod alone;
 mod assess;
+#[cfg(test)]
+mod attempt;
 mod cgroup;
 mod confined;
 mod door;

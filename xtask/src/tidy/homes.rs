@@ -16,6 +16,10 @@ const HOMES: &[Home] = &[
     ("rmcp", "bench", "MCP is our own layer; rmcp is only measured against"),
     ("jsonschema", "crates/gate", "only `gate` validates arguments"),
     ("Command::new", "crates/runner", "only `runner` starts processes"),
+    ("unsafe", "crates/runner/src/linux/sys.rs", "one file holds all of it"),
+    ("unsafe_code", "crates/runner/src/linux/sys.rs", "one file holds all of it"),
+    ("landlock", "crates/runner", "only `runner` confines programs"),
+    ("libc", "crates/runner", "only `runner` talks to the kernel without `rustix`"),
 ];
 
 /// JSON-RPC's codes and our own, which only the MCP face may write.

@@ -1,9 +1,10 @@
 //! `covenant doctor`: looks at everything a daemon needs, and says what is wrong and what to do. Changes nothing, starts
-//! nothing, works with and without a daemon.
+//! no daemon, works with and without one.
 
 mod daemon;
 mod files;
 mod machine;
+mod sandbox;
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
@@ -93,6 +94,7 @@ impl Doctor {
         findings.extend(daemon::all(setting));
         findings.extend(files::audit(&setting.home));
         findings.extend(machine::all(setting));
+        findings.push(sandbox::all(setting));
         let ok = findings.iter().all(|finding| finding.state != State::Fail);
         if setting.json() {
             print::json(&Answer { ok, checks: &findings })?;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml_edit::{Item, Table};
 
-use super::{Invalid, place};
+use super::place;
 
 /// A section of the file.
 struct Section {
@@ -26,33 +26,13 @@ const SECTIONS: &[Section] = &[
     Section { name: "limits", used: super::limits::KEYS, later: &[] },
     Section { name: "approvals", used: super::approvals::KEYS, later: super::approvals::LATER },
     Section { name: "telemetry", used: super::telemetry::KEYS, later: &[] },
+    Section { name: "web", used: super::web::KEYS, later: &[] },
+    Section { name: "sandbox", used: super::sandbox::KEYS, later: &[] },
 ];
 
 /// Sections that are part of the documented surface and that this version does not read.
-const LATER: &[&str] = &[
-    "agents",
-    "calendars",
-    "chat",
-    "github",
-    "mcp",
-    "oidc",
-    "plugins",
-    "sandbox",
-    "scripts",
-    "vault",
-    "web",
-    "workspace",
-];
-
-/// Settings that promise a protection this version does not give: refused, not ignored.
-pub(super) fn promises(root: &Table) -> Result<(), Invalid> {
-    let set = |section: &str, key: &str| root.get(section).and_then(|section| section.get(key));
-    if set("sandbox", "required").and_then(Item::as_bool) == Some(true) {
-        let reason = "asks for a sandbox, which this version does not have; remove the line";
-        return Err(Invalid::new("sandbox.required", reason));
-    }
-    Ok(())
-}
+const LATER: &[&str] =
+    &["agents", "calendars", "chat", "github", "mcp", "oidc", "plugins", "scripts", "vault", "workspace"];
 
 /// One sentence for each table of `secrets.toml` that has no effect.
 pub(crate) fn unread_tables(path: &Path, root: &Table) -> Vec<String> {

@@ -65,6 +65,9 @@ fn each_section_refuses_what_makes_no_sense_and_names_the_key_and_its_place() {
         ("[approvals]\nexpire_secs = 0", "`approvals.expire_secs`"),
         ("[telemetry]\notlp_endpoint = \"here\"", "`telemetry.otlp_endpoint` is not a URL"),
         ("[telemetry]\notlp_headers = { Host = \"x\" }", "`telemetry.otlp_headers` holds `Host`"),
+        ("[web]\nallow_hosts = [\"10.0.0.1\"]", "`web.allow_hosts` holds `10.0.0.1`, which is an address"),
+        ("[web]\nallow_hosts = \"git.example.org\"", "`web.allow_hosts`: invalid type"),
+        ("[sandbox]\nrequired = \"yes\"", "`sandbox.required`: invalid type"),
     ] {
         let refused = refused(text);
         assert!(refused.contains(part) && refused.starts_with("config.toml, line 2"), "{refused}");

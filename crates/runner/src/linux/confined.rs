@@ -1,17 +1,19 @@
 //! Starts a program in the sandbox: in namespaces of its own, or, where there are none to be had, behind a fence only.
 
 use std::io;
+use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 
 use rustix::process::{Pid, getpid};
 
-use crate::channel::Channel;
+use crate::channel::{Channel, wait_for};
 use crate::control::{Assignment, Refusal, Word};
 use crate::linux::cgroup::Cgroup;
 use crate::linux::fence::{Fence, Gaps};
 use crate::linux::identity::{self, Identity};
 use crate::linux::inside::{Go, Inside};
 use crate::linux::landlock::Ports;
+use crate::linux::limits::Local;
 use crate::linux::monitor::{Root, Started, Watched, die_with};
 use crate::linux::scratch::Scratch;
 use crate::linux::sources::{self, Sources, Use};
@@ -66,7 +68,7 @@ fn in_namespaces(
         Err(error) => return Err(Failed::Namespaces(error.to_string(), streams)),
     };
     let (cgroup, report) = counted(assignment, sandbox, &first, true);
-    let ready = release(&mut ours, &first, report).and_then(|()| ours.hear::<Word>());
+    let ready = release(&ours, &first, report).and_then(|()| first_word(host, &mut ours));
     match ready {
         Ok(Some(Word::Ready { pid: _, report, door, proxy })) => {
             let listeners: Vec<_> = std::iter::from_fn(|| ours.descriptor()).collect();
@@ -94,10 +96,26 @@ fn in_namespaces(
 }
 
 /// Says who is who in there, and lets it go.
-fn release(first_hears: &mut Channel, first: &Watched, report: Report) -> io::Result<()> {
+fn release(hears: &Channel, first: &Watched, report: Report) -> io::Result<()> {
     let identity = identity::map(first.pid())
         .map_err(|error| io::Error::new(error.kind(), format!("users could not be mapped: {error}")))?;
-    first_hears.say(&Go { identity, report }, &[])
+    hears.say(&Go { identity, report }, &[])
+}
+
+/// What it says first. A host that goes meanwhile need not be waited for: what is looked at may be a file server that is dead.
+fn first_word(host: &Channel, first: &mut Channel) -> io::Result<Option<Word>> {
+    loop {
+        if let Some(word) = first.heard()? {
+            return Ok(Some(word));
+        }
+        let [gone, said] = wait_for([host.as_fd(), first.as_fd()], None)?;
+        if gone {
+            return Err(io::Error::other("the host is gone"));
+        }
+        if said && first.receive()? == 0 {
+            return Ok(None);
+        }
+    }
 }
 
 /// The namespaces a program gets.
@@ -169,7 +187,7 @@ fn behind_fence(
     if sandbox.required && !report.is_whole() {
         return Err(Refusal::Required(report));
     }
-    let scratch = Scratch::make(&sandbox.scratch, run, identity.ids()).map_err(setup)?;
+    let scratch = Scratch::make(&sandbox.scratch, run).map_err(Refusal::Setup)?;
     let mut write = sources.paths(&[Use::Write, Use::Device]);
     write.push(scratch.path().to_owned());
     let mut read = sources.paths(&[Use::System, Use::Named]);
@@ -177,7 +195,8 @@ fn behind_fence(
     let connect =
         if sandbox.network == Network::Full { Ports::All } else { Ports::Only(ways.ports.clone()) };
     let bind = sandbox.network == Network::Full;
-    let gaps = Gaps { read, write, connect, bind, unix_sockets: false, processes: None };
+    let local = Local { processes: None, file: Some(sandbox.disk_mb.saturating_mul(MEGABYTE)) };
+    let gaps = Gaps { read, write, connect, bind, unix_sockets: false, local };
     let mut fence = Fence::new(sandbox, gaps).map_err(setup)?;
     let mut decided = ways.environment.clone();
     for name in ["HOME", "TMPDIR"] {
@@ -195,7 +214,8 @@ fn behind_fence(
     let pid: Pid = match program::spawn(command, scratch.path()) {
         Ok(pid) => pid,
         Err(refusal) => {
-            scratch.remove();
+            // The reason why nothing was started says more than why a directory stays.
+            scratch.remove().ok();
             return Err(refusal);
         }
     };

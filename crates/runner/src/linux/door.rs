@@ -61,8 +61,9 @@ impl Ways {
         for name in ["HTTPS_PROXY", "https_proxy"] {
             self.environment.push((name.to_owned(), url.clone()));
         }
+        // Only where the daemon is: a name that the operator allows, `localhost` too, is reached by way of the proxy.
         for name in ["NO_PROXY", "no_proxy"] {
-            self.environment.push((name.to_owned(), "127.0.0.1,localhost".to_owned()));
+            self.environment.push((name.to_owned(), "127.0.0.1".to_owned()));
         }
         // Node looks at the others only if told to.
         self.environment.push(("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned()));

@@ -4,15 +4,15 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::linux::limits;
 use crate::linux::landlock::{self, Ports, Strength};
+use crate::linux::limits::{self, Local};
 use crate::linux::seccomp::{self, Calls};
 use crate::order::Sandbox;
 
 /// Ready to be put on.
 pub(super) struct Fence {
     sandbox: Sandbox,
-    processes: Option<u64>,
+    local: Local,
     landlock: Option<landlock::Prepared>,
     filter: Vec<libc::sock_filter>,
 }
@@ -29,37 +29,37 @@ pub(super) struct Gaps {
     pub(super) bind: bool,
     /// Whether Unix sockets may be made: only where none of others is in sight.
     pub(super) unix_sockets: bool,
-    /// The most processes, where they are counted for the sandbox alone.
-    pub(super) processes: Option<u64>,
+    /// Limits that are not the same everywhere.
+    pub(super) local: Local,
 }
 
 impl Fence {
     /// Prepares one: everything that can fail for a reason worth telling fails here.
     pub(super) fn new(sandbox: &Sandbox, gaps: Gaps) -> io::Result<Self> {
         let calls = Calls { network: sandbox.network, unix_sockets: gaps.unix_sockets };
-        let filter = seccomp::program(&calls).map_err(io::Error::other)?;
-        let landlock = if landlock::strength().files {
+        let filter = seccomp::program(calls).map_err(io::Error::other)?;
+        let landlock = if strength().files {
             let fence =
                 landlock::Fence { read: gaps.read, write: gaps.write, connect: gaps.connect, bind: gaps.bind };
-            Some(landlock::prepare(&fence).map_err(io::Error::other)?)
+            Some(landlock::prepare(&fence)?)
         } else {
             None
         };
-        Ok(Self { sandbox: sandbox.clone(), processes: gaps.processes, landlock, filter })
+        Ok(Self { sandbox: sandbox.clone(), local: gaps.local, landlock, filter })
     }
 
     /// Puts it on. What is put on is inherited and cannot be taken off.
     pub(super) fn put_on(&mut self) -> io::Result<()> {
         rustix::thread::set_no_new_privs(true)?;
-        limits::apply(&self.sandbox, self.processes)?;
+        limits::apply(&self.sandbox, self.local)?;
         if let Some(landlock) = self.landlock.take() {
             landlock.restrict()?;
         }
-        super::sys::install_filter(&self.filter)
+        super::sys::filter_calls(&self.filter)
     }
 }
 
 /// What this kernel's Landlock can do.
 pub(super) fn strength() -> Strength {
-    landlock::strength()
+    Strength::probe()
 }

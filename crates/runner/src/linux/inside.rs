@@ -17,6 +17,7 @@ use crate::linux::door::{self, Ways};
 use crate::linux::fence::{Fence, Gaps};
 use crate::linux::identity::{self, Identity};
 use crate::linux::landlock::Ports;
+use crate::linux::limits::Local;
 use crate::linux::sources::{Sources, Use};
 use crate::linux::view::{self, Owner, SCRATCH};
 use crate::linux::{Streams, assess, program, sys};
@@ -80,6 +81,7 @@ impl Inside<'_> {
     fn settle(&self, go: &Go) -> io::Result<(Ways, Report)> {
         // Where memory runs out, this should go before anything of the user's.
         std::fs::write("/proc/self/oom_score_adj", "500").ok();
+        identity::last_of_its_kind();
         rustix::system::sethostname(b"sandbox")?;
         let (uid, gid) = go.identity.ids();
         view::enter(self.sources, self.sandbox, &Owner { uid, gid })
@@ -110,7 +112,7 @@ impl Inside<'_> {
             connect: Ports::All,
             bind: true,
             unix_sockets: true,
-            processes: counted.then(|| u64::from(self.sandbox.pids) + 1),
+            local: Local { processes: counted.then(|| u64::from(self.sandbox.pids) + 1), file: None },
         };
         Fence::new(self.sandbox, gaps)
     }

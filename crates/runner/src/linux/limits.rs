@@ -10,17 +10,29 @@ const RESERVED: u64 = 64 * 1024 * 1024 * 1024;
 /// Descriptors of one process.
 const FILES: u64 = 4096;
 
-/// Sets them on this process, which becomes the program. `processes` only where they are counted for the sandbox alone.
-pub(super) fn apply(sandbox: &Sandbox, processes: Option<u64>) -> rustix::io::Result<()> {
+/// Limits that are not the same everywhere.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Local {
+    /// The most processes, where the kernel counts them for the sandbox alone.
+    pub(super) processes: Option<u64>,
+    /// The most bytes of one file, where the scratch directory has no size of its own.
+    pub(super) file: Option<u64>,
+}
+
+/// Sets them on this process, which becomes the program.
+pub(super) fn apply(sandbox: &Sandbox, local: Local) -> rustix::io::Result<()> {
     let memory = sandbox.memory_mb.saturating_mul(1024 * 1024);
-    lower(Resource::Core, 0)?;
+    // One byte, not none: at none, a core pattern that names a program would still have it run, as root, on what a program
+    // made of its own memory.
+    lower(Resource::Core, 1)?;
     lower(Resource::As, memory.saturating_mul(4).saturating_add(RESERVED))?;
-    lower(Resource::Fsize, sandbox.disk_mb.saturating_mul(1024 * 1024))?;
     lower(Resource::Nofile, FILES)?;
     lower(Resource::Memlock, memory.min(64 * 1024 * 1024))?;
     lower(Resource::Msgqueue, 0)?;
-    if let Some(processes) = processes {
-        lower(Resource::Nproc, processes)?;
+    for (resource, most) in [(Resource::Nproc, local.processes), (Resource::Fsize, local.file)] {
+        if let Some(most) = most {
+            lower(resource, most)?;
+        }
     }
     Ok(())
 }

@@ -139,7 +139,8 @@ impl Started {
             cgroup.remove();
         }
         if let Some(scratch) = self.scratch.take() {
-            scratch.remove();
+            // Nobody is left to be told; the next daemon sweeps.
+            scratch.remove().ok();
         }
         Ok(Ending { status, over, usage })
     }
@@ -223,7 +224,8 @@ impl Root {
             Self::Program(program) => drop(rustix::process::kill_process_group(program.pid, signal)),
             Self::First(first, _) => {
                 for process in tree::descendants(first.pid) {
-                    process.signal(signal);
+                    // It may have ended meanwhile.
+                    process.signal(signal).ok();
                 }
             }
         }

@@ -48,15 +48,26 @@ pub(super) fn before_exec(
     unsafe { command.pre_exec(last) };
 }
 
-/// Puts a filter on every system call of this thread and what it starts.
-pub(super) fn install_filter(program: &[libc::sock_filter]) -> io::Result<()> {
-    let len = libc::c_ushort::try_from(program.len()).map_err(io::Error::other)?;
-    let program = libc::sock_fprog { len, filter: program.as_ptr().cast_mut() };
-    // SAFETY: `program` points at `len` instructions that live across the call; the kernel copies and checks them.
-    let installed = unsafe {
-        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, std::ptr::from_ref(&program))
-    };
-    outcome(installed).map(drop)
+/// Puts a filter over the system calls of the calling thread and of all it starts, for good.
+///
+/// It also gives up gaining privileges by `execve`, without which the kernel accepts no filter from ordinary users.
+pub(crate) fn filter_calls(program: &[libc::sock_filter]) -> io::Result<()> {
+    rustix::thread::set_no_new_privs(true)?;
+    let length = libc::c_ushort::try_from(program.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
+    // SAFETY: the kernel reads `length` instructions behind the pointer, which the slice holds, and writes nothing.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The version of Landlock's interface that the kernel offers; 0 where it has none or was told to have none.
+pub(crate) fn landlock_version() -> i32 {
+    const VERSION: libc::c_uint = 1;
+    // SAFETY: with this flag the kernel reads no attribute and opens nothing; it answers a number.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, VERSION) };
+    i32::try_from(answer).unwrap_or(0).max(0)
 }
 
 /// Sets attributes on a detached mount and all below it; with a user namespace, files belong to whom it maps their owners to.
@@ -91,6 +102,22 @@ pub(super) fn raise_loopback(socket: BorrowedFd<'_>) -> io::Result<()> {
     outcome(done.into()).map(drop)
 }
 
+/// `KCMP_VM` of `linux/kcmp.h`: compare address spaces.
+const KCMP_VM: libc::c_long = 1;
+
+/// Whether two processes have one address space between them, as after `vfork`. Nothing where the kernel does not say.
+pub(super) fn share_memory(one: Pid, other: Pid) -> Option<bool> {
+    let (one, other) = (libc::c_long::from(one.as_raw_pid()), libc::c_long::from(other.as_raw_pid()));
+    let zero: libc::c_long = 0;
+    // SAFETY: kcmp takes five integers, reads no memory of ours and writes none.
+    let order = unsafe { libc::syscall(libc::SYS_kcmp, one, other, KCMP_VM, zero, zero) };
+    match order {
+        0 => Some(true),
+        1.. => Some(false),
+        _ => None,
+    }
+}
+
 /// What the children this process has waited for used, and theirs.
 pub(super) fn usage_of_children() -> Usage {
     // SAFETY: `rusage` is plain data for which zeroes are valid, and the call fills it.
@@ -111,4 +138,46 @@ pub(super) fn usage_of_children() -> Usage {
 
 fn outcome(returned: libc::c_long) -> io::Result<libc::c_long> {
     if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(returned) }
+}
+
+#[cfg(test)]
+pub(crate) use trial::{call, fork, i386_getpid};
+
+/// What tests need to try things the way a hostile program would.
+#[cfg(test)]
+mod trial {
+    use std::io;
+
+    use rustix::process::Pid;
+
+    /// A copy of this process that runs `body`, exits with what it returned, and never comes back.
+    pub(crate) fn fork(body: impl FnOnce() -> i32) -> io::Result<Pid> {
+        // SAFETY: the child has one thread. It allocates, which the C library allows after `fork`, and takes no other
+        // lock of this process; `_exit` keeps it from running what belongs to the parent.
+        match unsafe { libc::fork() } {
+            0 => {
+                let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(254);
+                // SAFETY: ends the process at once; nothing is shared that this could leave half done.
+                unsafe { libc::_exit(code) }
+            }
+            child => Pid::from_raw(child).filter(|_| child > 0).ok_or_else(io::Error::last_os_error),
+        }
+    }
+
+    /// Any system call by its number.
+    pub(crate) fn call(number: libc::c_long, arguments: [usize; 6]) -> io::Result<i64> {
+        let [a, b, c, d, e, f] = arguments;
+        // SAFETY: not in general. Tests pass zeroes, numbers, or pointers to what they own and the call expects.
+        let answer = unsafe { libc::syscall(number, a, b, c, d, e, f) };
+        if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+    }
+
+    /// Asks for the process id by the system calls of 32-bit programs; the way round a filter that forgets them.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn i386_getpid() -> i32 {
+        let mut answer = 20_i32;
+        // SAFETY: call 20 of that table takes no argument and writes only the register it answers in.
+        unsafe { std::arch::asm!("int 0x80", inout("eax") answer, options(nostack)) };
+        answer
+    }
 }

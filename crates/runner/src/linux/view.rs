@@ -21,8 +21,8 @@ use crate::order::Sandbox;
 /// Where the program may write, runs, and has its home.
 pub(super) const SCRATCH: &str = "/scratch";
 
-/// Where the new root is mounted while it is built: there on every system, and what it holds has been opened before.
-const STAGE: &str = "/tmp";
+/// Where the new root may be mounted while it is built: what lies there has been opened before.
+const STAGES: [&str; 2] = ["/tmp", "/usr"];
 
 /// Files of `/proc` that tell of the whole machine.
 const MASKED: &[&str] = &[
@@ -52,8 +52,9 @@ pub(super) fn enter(sources: &Sources, sandbox: &Sandbox, owner: &Owner) -> io::
         let tree = detached(source).map_err(|error| in_the_way(&source.at, &error))?;
         mounts.push((source, tree));
     }
-    mount("tmpfs", STAGE, "tmpfs", no_suid, Some(c"size=1m,nr_inodes=4096,mode=755"))?;
-    std::env::set_current_dir(STAGE)?;
+    let stage = STAGES.into_iter().find(|stage| Path::new(stage).is_dir()).unwrap_or("/");
+    mount("tmpfs", stage, "tmpfs", no_suid, Some(c"size=1m,nr_inodes=4096,mode=755"))?;
+    std::env::set_current_dir(stage)?;
     std::fs::create_dir("proc")?;
     let proc_flags = no_suid | MountFlags::NOEXEC | MountFlags::RDONLY;
     // A container that hides parts of its own `/proc` cannot give out a whole one.

@@ -1,6 +1,128 @@
-//! stub
-use std::path::PathBuf; use std::time::Duration; use rustix::process::Pid; use crate::ending::Limit;
-pub(super) struct Limits { pub(super) memory: u64, pub(super) pids: u32, pub(super) scratch: Option<(PathBuf, u64)> }
-pub(super) struct Look { pub(super) over: Option<Limit>, pub(super) again: Duration }
-pub(super) struct Watch;
-impl Watch { pub(super) fn new(_: Pid, _: Limits) -> Self { Self } pub(super) fn look(&mut self) -> Look { Look { over: None, again: Duration::from_millis(100) } } pub(super) fn peak_kb(&self) -> u64 { 0 } }
+//! Whether a tree of processes stays within its limits, found out by looking, at intervals that follow the danger.
+//!
+//! The root itself, which is ours, does not count; all below it does. How long it may be until the next look depends on
+//! what is left: as long as even a program that takes all it can get needs for that, but at most [`LONGEST`]. So a
+//! program far from its limits is looked at a few times a second, and one that races is seen soon after it went over.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::process::Pid;
+
+use super::tree::{Process, Stat, walk};
+use crate::ending::Limit;
+
+mod files;
+mod memory;
+mod tally;
+
+/// The shortest and the longest time between two looks.
+const SHORTEST: Duration = Duration::from_millis(5);
+const LONGEST: Duration = Duration::from_millis(200);
+
+/// What a program in a hurry takes per second: memory in bytes, tasks.
+const MEMORY_PACE: u64 = 4 * 1024 * 1024 * 1024;
+const TASK_PACE: u64 = 5_000;
+
+/// A look that took long is followed by a rest of that many times as long, within [`LONGEST`].
+const REST: u32 = 9;
+
+/// What a tree may take.
+#[derive(Debug, Clone)]
+pub(crate) struct Limits {
+    /// Bytes of memory: anonymous and shared, resident or swapped out. Pages of files on disk do not count.
+    pub(crate) memory: u64,
+    /// Processes and threads.
+    pub(crate) pids: u32,
+    /// The scratch directory and the bytes in it, where nothing else bounds it.
+    pub(crate) scratch: Option<(PathBuf, u64)>,
+}
+
+/// What one look found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// The limit that is exceeded.
+    pub(crate) over: Option<Limit>,
+    /// When to look again.
+    pub(crate) again: Duration,
+}
+
+/// Watches one tree.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    root: Pid,
+    limits: Limits,
+    files: files::Files,
+    peak: u64,
+}
+
+/// A process of the tree, as one look saw it.
+struct Member {
+    pid: Pid,
+    stat: Stat,
+}
+
+impl Watch {
+    /// Watches everything below `root`: the first process of a namespace, or the caller.
+    pub(crate) fn new(root: Pid, limits: Limits) -> Self {
+        let files = files::Files::new(limits.scratch.clone());
+        Self { root, limits, files, peak: 0 }
+    }
+
+    /// Looks once.
+    pub(crate) fn look(&mut self) -> Look {
+        let begun = Instant::now();
+        let members = self.members();
+        let tasks = self.tasks(&members);
+        let files = self.files.look(&members, begun);
+        let memory = self.memory(&members, files.memory);
+        self.peak = self.peak.max(memory);
+        let over = if memory > self.limits.memory {
+            Some(Limit::Memory)
+        } else if tasks > u64::from(self.limits.pids) {
+            Some(Limit::Processes)
+        } else {
+            files.full.then_some(Limit::Scratch)
+        };
+        let memory_lasts = lasts(self.limits.memory.saturating_sub(memory), MEMORY_PACE);
+        let tasks_last = lasts(u64::from(self.limits.pids).saturating_sub(tasks), TASK_PACE);
+        let rest = begun.elapsed().saturating_mul(REST);
+        let again = memory_lasts.min(tasks_last).min(files.again).max(rest).clamp(SHORTEST, LONGEST);
+        Look { over, again }
+    }
+
+    /// The largest sum that was seen, in KiB. A program that ends between two looks may have had more.
+    pub(crate) fn peak_kb(&self) -> u64 {
+        self.peak / 1024
+    }
+
+    fn members(&self) -> Vec<Member> {
+        let mut members = Vec::new();
+        walk(self.root, |Process { pid, .. }, stat| members.push(Member { pid, stat: *stat }));
+        members
+    }
+
+    /// How many tasks there are; twice over the limit or not at all, because a process and its successor can both be
+    /// seen in one look.
+    fn tasks(&self, members: &[Member]) -> u64 {
+        let count = |members: &[Member]| {
+            members.iter().map(|member| u64::from(member.stat.threads.max(1))).sum::<u64>()
+        };
+        let first = count(members);
+        if first <= u64::from(self.limits.pids) { first } else { first.min(count(&self.members())) }
+    }
+
+    /// The sum of what each has; where that is too much, the sum in which shared pages count once.
+    fn memory(&self, members: &[Member], held: u64) -> u64 {
+        let plain = memory::plain(members).with(held);
+        if plain <= self.limits.memory { plain } else { plain.min(memory::proportional(members).with(held)) }
+    }
+}
+
+/// How long this much lasts at that pace.
+fn lasts(left: u64, pace: u64) -> Duration {
+    Duration::from_micros(left.saturating_mul(1_000_000) / pace.max(1))
+}
+
+#[cfg(test)]
+mod tests;

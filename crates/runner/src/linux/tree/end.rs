@@ -118,7 +118,7 @@ mod tests {
     use std::collections::HashMap;
     use std::io::{BufRead as _, BufReader};
 
-    use rustix::process::{Resource, Rlimit, set_child_subreaper, setrlimit};
+    use rustix::process::{Resource, Rlimit, setrlimit};
     use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
     use super::*;
@@ -144,7 +144,6 @@ mod tests {
         ) {
             return;
         }
-        set_child_subreaper(Some(getpid())).unwrap();
         assert!(end().is_empty());
         let daemon = "trap '' TERM HUP INT; (sleep 60) & while :; do sleep 60; done";
         let child = shell(&format!("setsid sh -c \"{daemon}\" & echo up; exit 7"), &[]);
@@ -160,7 +159,6 @@ mod tests {
         if !alone("linux::tree::end::tests::processes_that_flee_by_forking_are_caught") {
             return;
         }
-        set_child_subreaper(Some(getpid())).unwrap();
         // Each forks a successor and ends: eight lines of descent that never hold still.
         let mut child = shell("hop() { hop & }; for i in 1 2 3 4 5 6 7 8; do hop & done; echo up", &[]);
         let mut line = String::new();
@@ -179,7 +177,6 @@ mod tests {
         if !alone("linux::tree::end::tests::a_fork_bomb_is_ended") {
             return;
         }
-        set_child_subreaper(Some(getpid())).unwrap();
         // So that the bomb stays small. The limit does not hold for root.
         if rustix::process::getuid().is_root() {
             let nobody = 65534;

@@ -1,0 +1,242 @@
+//! From what was typed to an order: which file the program is, what it may see, and which variables it gets.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use covenant_daemon::config::{Config, Overrides};
+use covenant_daemon::home::Home;
+use covenant_runner::interpreter::{self, Interpreter};
+use covenant_runner::order::{Network, Order, Sandbox};
+
+use super::run::{Run, Variable};
+use crate::exit::{Exit, Failure};
+use crate::setting::Setting;
+
+/// Where programs lie on every system; what else is on our PATH is out of sight.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Variables that the sandbox sets, whatever is asked for.
+const DECIDED: [&str; 2] = ["HOME", "TMPDIR"];
+
+/// Variables that lead to the proxy, where there is one.
+const PROXY: [&str; 5] = ["HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "NODE_USE_ENV_PROXY"];
+
+/// The configuration in effect. What is odd about it, `covenant doctor` says.
+pub(super) fn config(setting: &Setting) -> Result<Config, Failure> {
+    let loaded = Config::load(&setting.home, &Overrides::from_environment());
+    loaded.map(|loaded| loaded.config).map_err(|error| Failure::told(Exit::Usage, &error))
+}
+
+/// The order for what was typed.
+pub(super) fn order(run: &Run, setting: &Setting, config: &Config) -> Result<Order, Failure> {
+    let (typed, arguments) =
+        run.program.split_first().ok_or_else(|| Failure::usage("no program was named", ""))?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = program(typed, &path)?;
+    let mut sandbox = sandbox(setting, config);
+    sandbox.network = run.network.into();
+    sandbox.read = seen(&run.read, &setting.home)?;
+    sandbox.write = seen(&run.write, &setting.home)?;
+    sandbox.read.extend(found.read);
+    sandbox.memory_mb = run.memory_mb;
+    sandbox.disk_mb = run.disk_mb;
+    sandbox.pids = run.pids;
+    sandbox.required |= run.required;
+    Ok(Order {
+        name: name(typed),
+        environment: environment(&run.env, &found.program, sandbox.network)?,
+        program: found.program,
+        arguments: arguments.to_vec(),
+        directory: PathBuf::from("/"),
+        sandbox: Some(sandbox),
+    })
+}
+
+/// The sandbox of this home: its own files are out of sight, and the configuration says whether it must be whole.
+pub(super) fn sandbox(setting: &Setting, config: &Config) -> Sandbox {
+    let root = setting.home.root();
+    let real = root.canonicalize().ok().filter(|real| real != root);
+    let mut sandbox = Sandbox::new(std::env::temp_dir());
+    sandbox.hidden = real.into_iter().chain([root.to_owned()]).collect();
+    sandbox.required = config.sandbox.required;
+    sandbox
+}
+
+/// What people call it.
+pub(super) fn name(typed: &str) -> String {
+    Path::new(typed).file_name().map_or_else(|| typed.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The file that was meant, and what it needs to see of itself: its file, or for an interpreter its libraries.
+fn program(typed: &str, path: &OsString) -> Result<Interpreter, Failure> {
+    let file = if typed.contains('/') {
+        absolute(Path::new(typed))?
+    } else {
+        interpreter::on_path(typed, path).ok_or_else(|| {
+            Failure::usage(
+                format!("`{typed}` is not on PATH"),
+                "install it, or name it by a path, such as `./tool`",
+            )
+        })?
+    };
+    if !file.exists() {
+        return Err(Failure::usage(format!("{} is not there", file.display()), "name a program that is"));
+    }
+    if !interpreter::is_executable(&file) {
+        return Err(Failure::usage(
+            format!("{} is no file that may be executed", file.display()),
+            format!("for a program: chmod +x {}; for a script: run its interpreter", file.display()),
+        ));
+    }
+    if interpreter::is_known(&file) {
+        return interpreter::at(&file, path).map_err(|error| Failure::told(Exit::Failed, &error));
+    }
+    Ok(Interpreter { read: vec![file.clone()], program: file })
+}
+
+/// Paths that were named, made absolute. Of the home, only what is meant for programs can be shown.
+fn seen(paths: &[PathBuf], home: &Home) -> Result<Vec<PathBuf>, Failure> {
+    let mut seen = Vec::new();
+    for path in paths {
+        let path = absolute(path)?;
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if is_private(&real, home) {
+            return Err(Failure::usage(
+                format!("{} belongs to the daemon, and no program is shown it", path.display()),
+                "copy what the program needs to another place, and name that",
+            ));
+        }
+        seen.push(path);
+    }
+    Ok(seen)
+}
+
+fn is_private(path: &Path, home: &Home) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let open = [home.agents(), home.plugins(), home.scripts(), home.workspace()];
+    path.starts_with(real(home.root())) && !open.iter().any(|open| path.starts_with(real(open)))
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    let absolute = std::path::absolute(path).map_err(|error| {
+        Failure::usage(format!("`{}` is no path: {error}", path.display()), "name a file or a directory")
+    })?;
+    if absolute.to_str().is_none() {
+        return Err(Failure::usage(
+            format!("{} is not UTF-8, and cannot be given to the sandbox", absolute.display()),
+            "rename it, or name the directory that holds it",
+        ));
+    }
+    // `x/..` means what it says only as long as `x` is no link: where the path is there, it is resolved as the system does.
+    let is_plain = absolute.components().all(|part| part != std::path::Component::ParentDir);
+    Ok(if is_plain { absolute } else { absolute.canonicalize().unwrap_or(absolute) })
+}
+
+/// The few variables every program gets, and those that were named.
+fn environment(
+    named: &[Variable],
+    program: &Path,
+    network: Network,
+) -> Result<Vec<(String, String)>, Failure> {
+    let beside = program.parent().and_then(Path::to_str).unwrap_or_default();
+    let path = if PATH.split(':').any(|known| known == beside) {
+        PATH.to_owned()
+    } else {
+        // What came with an interpreter lies beside it.
+        format!("{beside}:{PATH}")
+    };
+    let mut all = vec![("PATH".to_owned(), path), ("LANG".to_owned(), "C.UTF-8".to_owned())];
+    for variable in named {
+        let name = &variable.name;
+        let is_proxy = network == Network::OutboundHttpsOnly && PROXY.contains(&name.as_str());
+        if DECIDED.contains(&name.as_str()) || name.starts_with("COVENANT_") || is_proxy {
+            return Err(Failure::usage(
+                format!("`{name}` is set by the sandbox itself"),
+                "leave it out; docs/sandbox.md lists what a program gets",
+            ));
+        }
+        let value = match &variable.value {
+            Some(value) => value.clone(),
+            None => here(name)?,
+        };
+        all.retain(|(known, _)| known != name);
+        all.push((name.clone(), value));
+    }
+    Ok(all)
+}
+
+/// The value a variable has in our own environment.
+fn here(name: &str) -> Result<String, Failure> {
+    match std::env::var(name) {
+        Ok(value) => Ok(value),
+        Err(std::env::VarError::NotPresent) => Err(Failure::usage(
+            format!("`{name}` is not set here"),
+            format!("give it a value: --env {name}=VALUE"),
+        )),
+        Err(std::env::VarError::NotUnicode(_)) => {
+            Err(Failure::usage(format!("the value of `{name}` is not UTF-8"), "give it another"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(name: &str, value: &str) -> Variable {
+        Variable { name: name.to_owned(), value: Some(value.to_owned()) }
+    }
+
+    #[test]
+    fn a_variable_that_is_named_wins_over_ours_and_never_over_the_sandbox() {
+        let program = Path::new("/usr/bin/env");
+        let given = environment(&[set("PATH", "/x"), set("A", "b")], program, Network::Off).unwrap();
+        assert_eq!(
+            given,
+            [("LANG", "C.UTF-8"), ("PATH", "/x"), ("A", "b")].map(|(n, v)| (n.into(), v.into()))
+        );
+        for name in ["HOME", "TMPDIR", "COVENANT_TOKEN", "COVENANT_RUN"] {
+            assert!(environment(&[set(name, "x")], program, Network::Full).is_err(), "{name}");
+        }
+        assert!(environment(&[set("HTTPS_PROXY", "x")], program, Network::OutboundHttpsOnly).is_err());
+        assert!(environment(&[set("HTTPS_PROXY", "x")], program, Network::Full).is_ok());
+        let unset = Variable { name: "COV_NOT_SET_ANYWHERE".to_owned(), value: None };
+        let failure = environment(&[unset], program, Network::Off).unwrap_err();
+        assert!(failure.message().contains("is not set here"), "{failure:?}");
+    }
+
+    #[test]
+    fn what_lies_beside_an_interpreter_is_on_its_path() {
+        let path = |program: &str| environment(&[], Path::new(program), Network::Off).unwrap()[0].1.clone();
+        assert_eq!(path("/usr/bin/node"), PATH);
+        assert_eq!(path("/x/versions/3/bin/python3"), format!("/x/versions/3/bin:{PATH}"));
+    }
+
+    #[test]
+    fn the_home_is_not_shown_but_for_what_is_meant_for_programs() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::at(&directory.path().join("home")).unwrap();
+        std::fs::create_dir_all(home.identity()).unwrap();
+        std::fs::create_dir_all(home.agents()).unwrap();
+        for private in [home.root().to_owned(), home.identity(), home.secrets()] {
+            let failure = seen(&[private], &home).unwrap_err();
+            assert!(failure.message().contains("belongs to the daemon"), "{failure:?}");
+        }
+        let around = home.identity().join("..");
+        assert!(seen(&[around], &home).is_err());
+        assert!(seen(&[home.agents(), directory.path().to_owned()], &home).is_ok());
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_run_is_told_before_anything_starts() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = OsString::from("/no/such/directory");
+        let told = |typed: &str| program(typed, &path).unwrap_err();
+        assert!(told("tool").message().contains("`tool` is not on PATH"));
+        let file = directory.path().join("script.py");
+        let typed = file.to_str().unwrap();
+        assert!(told(typed).message().ends_with("script.py is not there"));
+        std::fs::write(&file, "print(1)").unwrap();
+        assert!(told(typed).help().contains("chmod +x"));
+    }
+}

@@ -1,0 +1,230 @@
+//! `covenant sandbox`: what a person sees who tries a program in it. What it holds back is tried elsewhere.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+use covenant_testkit::Home;
+use covenant_testkit::wait::until;
+use rustix::process::{Pid, Signal, getuid, kill_process, test_kill_process};
+use serde_json::json;
+
+use crate::home;
+
+/// `sandbox run` with these words behind it.
+fn sandboxed<'w>(words: &[&'w str]) -> Vec<&'w str> {
+    [&["sandbox", "run"], words].concat()
+}
+
+/// Says so, loudly; where nothing may be skipped, it is a failure.
+fn skip(why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "nothing is skipped in CI: {why}");
+    eprintln!("skipped: {why}");
+}
+
+#[test]
+fn bytes_pass_through_a_program_in_the_sandbox_and_no_daemon_is_started() {
+    let home = home();
+    let bytes: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
+    let sum = |bytes: &[u8]| bytes.iter().fold(7_u64, |sum, &byte| sum.rotate_left(5) ^ u64::from(byte));
+    let script = "import sys; d = sys.stdin.buffer.read(); s = 7\n\
+                  for b in d: s = (((s << 5) | (s >> 59)) & (2**64 - 1)) ^ b\n\
+                  print(len(d), s); print('to whom it may concern', file=sys.stderr)";
+    if Command::new("python3").arg("--version").output().is_err() {
+        return skip("no python3");
+    }
+    let ran = home.command(&sandboxed(&["--", "python3", "-c", script])).input(bytes.clone()).run().ok();
+    assert_eq!(ran.stdout, format!("{} {}\n", bytes.len(), sum(&bytes)));
+    assert!(ran.stderr.contains("to whom it may concern\n"), "{}", ran.stderr);
+    home.run(&["status", "--no-start"]).exits(4);
+    assert!(!home.path().exists(), "a program in the sandbox needs no home");
+}
+
+#[test]
+fn each_way_to_fail_has_its_exit_code_and_its_sentence() {
+    let home = home();
+    let mine = home.beside("mine.txt");
+    std::fs::write(&mine, "mine").unwrap();
+    let mine = mine.to_str().unwrap();
+    for (words, code, said) in [
+        (&["--", "sh", "-c", "exit 7"][..], 1, "sh ended with exit code 7"),
+        (&["--", "sh", "-c", "kill -9 $$"], 1, "sh was ended by signal 9 (SIGKILL)"),
+        (&["--timeout", "1s", "--", "sleep", "600"], 1, "sleep was still running after 1 s, and was ended"),
+        (&["--", "cat", mine], 1, "--read"),
+        (&["--", "no-such-program"], 2, "`no-such-program` is not on PATH"),
+        (&["--", "/no/such/program"], 2, "/no/such/program is not there"),
+        (&["--", mine], 2, "chmod +x"),
+        (&["--read", "/no/such/file", "--", "true"], 2, "/no/such/file cannot be shown to it"),
+        (&["--env", "COV_NOT_SET", "--", "true"], 2, "`COV_NOT_SET` is not set here"),
+        (&["--env", "HOME=/root", "--", "true"], 2, "`HOME` is set by the sandbox itself"),
+        (&["--memory-mb", "0", "--", "true"], 2, "is no size in MiB"),
+        (&["--network", "some", "--", "true"], 2, "outbound-https-only"),
+    ] {
+        let ran = home.run(&sandboxed(words)).exits(code);
+        assert!(ran.stderr.contains(said), "{words:?}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "", "{words:?}");
+    }
+}
+
+#[test]
+fn a_program_sees_what_was_named_and_gets_the_variables_that_were() {
+    let home = home();
+    let mine = home.beside("mine");
+    std::fs::create_dir(&mine).unwrap();
+    std::fs::write(mine.join("in"), "read me").unwrap();
+    // As root, programs in the sandbox are nobody.
+    std::fs::set_permissions(&mine, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    let named = mine.to_str().unwrap();
+    let script = format!("cat {named}/in; echo {named} >{named}/out; pwd; env");
+    let read = home.run(&sandboxed(&["--read", named, "--", "sh", "-c", &script]));
+    assert!(read.stdout.starts_with("read me"), "{}", read.stdout);
+    assert!(!mine.join("out").exists());
+    let words = sandboxed(&["--write", named, "--env", "GIVEN=here", "--", "sh", "-c", &script]);
+    let written = home.command(&words).env("KEPT_BACK", "secret").run().ok();
+    assert_eq!(std::fs::read_to_string(mine.join("out")).unwrap(), format!("{named}\n"));
+    assert!(written.stdout.contains("\nGIVEN=here\n"), "{}", written.stdout);
+    assert!(
+        !written.stdout.contains("KEPT_BACK") && !written.stdout.contains("secret"),
+        "{}",
+        written.stdout
+    );
+    let root = home.path();
+    home.write("config.toml", "");
+    let root = root.to_str().unwrap();
+    home.run(&sandboxed(&["--read", root, "--", "true"])).exits(2);
+}
+
+#[test]
+fn the_interpreters_on_path_run_inside_even_if_they_are_shims() {
+    let home = home();
+    for (name, question) in
+        [("python3", ["-c", "import json, ssl; print(6 * 7)"]), ("node", ["-e", "console.log(6 * 7)"])]
+    {
+        if Command::new(name).arg("--version").output().is_err() {
+            skip(&format!("no {name}"));
+            continue;
+        }
+        // A shim finds its way by the user's own home.
+        let own = std::env::var_os("HOME").unwrap_or_default();
+        let words = sandboxed(&["--", name, question[0], question[1]]);
+        let ran = home.command(&words).env("HOME", own).run().ok();
+        assert_eq!(ran.stdout, "42\n", "{name}");
+    }
+}
+
+#[test]
+fn a_run_is_one_document_for_programs() {
+    let home = home();
+    let script = "echo out; echo err >&2; exit 3";
+    let ran = home.run(&sandboxed(&["--json", "--", "sh", "-c", script])).exits(1);
+    let told = ran.json();
+    assert_eq!(told["status"], json!({"exited": 3}));
+    assert_eq!((&told["stdout"], &told["stderr"]), (&json!("out\n"), &json!("err")));
+    assert_eq!((&told["over"], &told["ended_by"]), (&json!(null), &json!("itself")));
+    assert_eq!(told["report"]["measures"].as_array().map(Vec::len), Some(9));
+    assert!(told["run"].is_string() && told["usage"]["peak_memory_kb"].is_u64(), "{told}");
+    assert!(ran.stderr.contains("\"message\":\"sh ended with exit code 3\""), "{}", ran.stderr);
+    let long = "head -c 3000000 /dev/zero";
+    let told = home.run(&sandboxed(&["--json", "--", "sh", "-c", long])).ok().json();
+    assert_eq!(told["stdout"].as_str().map(str::len), Some(1024 * 1024));
+    assert_eq!(told["stdout_cut"], json!(true));
+}
+
+#[test]
+fn an_interrupt_or_the_end_of_this_command_ends_the_program() {
+    for (signal, code) in [(Signal::INT, Some(1)), (Signal::TERM, Some(1)), (Signal::KILL, None)] {
+        let home = home();
+        let mut command = Command::new(home.program());
+        command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", home.beside("")).args(["--home"]);
+        command.arg(home.path()).args([
+            "sandbox",
+            "run",
+            "--",
+            "sh",
+            "-c",
+            "trap '' TERM; echo up; sleep 600",
+        ]);
+        let mut ours =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(ours.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        assert_eq!(line, "up\n");
+        let pid = Pid::from_raw(i32::try_from(ours.id()).unwrap()).unwrap();
+        let launcher = children(pid);
+        let below: Vec<Pid> = launcher.iter().flat_map(|&pid| children(pid)).collect();
+        assert!(!below.is_empty(), "nothing runs below {pid:?}");
+        kill_process(pid, signal).unwrap();
+        assert_eq!(ours.wait().unwrap().code(), code);
+        for one in below.into_iter().chain(launcher) {
+            until("all of it has ended", || test_kill_process(one).is_err().then_some(()));
+        }
+    }
+}
+
+/// The children of a process.
+fn children(parent: Pid) -> Vec<Pid> {
+    let pid = parent.as_raw_nonzero();
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let mut found = Vec::new();
+    for thread in threads.flatten() {
+        let list = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        found.extend(list.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)));
+    }
+    found
+}
+
+#[test]
+fn check_and_doctor_say_what_this_host_can_enforce() {
+    let home = home();
+    let checked = home.run(&["sandbox", "check", "--json"]);
+    let told = checked.json();
+    assert_eq!(told["report"]["measures"].as_array().map(Vec::len), Some(9), "{told}");
+    assert_eq!(checked.code(), i32::from(told["whole"] == json!(false)));
+    let doctor = home.run(&["doctor", "--json"]).json();
+    let found = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "sandbox").unwrap();
+    let expected = if told["whole"] == json!(true) { "ok" } else { "warn" };
+    assert_eq!(found["state"], expected, "{found}");
+    let table = home.run(&["sandbox", "check"]).stdout;
+    assert!(table.starts_with("PROMISE") && table.contains("\nlifetime "), "{table}");
+}
+
+#[test]
+fn where_the_sandbox_must_be_whole_and_cannot_be_nothing_runs() {
+    let home = home();
+    home.write("config.toml", "[sandbox]\nrequired = true\n");
+    let without = |words: &[&str]| {
+        // As in a container that may make no namespaces of its own.
+        let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-current-user", "--keep-caps", "--", "sh", "-c", script, "sh"]);
+        command.arg(home.program()).arg("--home").arg(home.path()).args(words).output()
+    };
+    let Ok(ran) = without(&["sandbox", "run", "--", "echo", "ran"]) else { return skip("no unshare") };
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    if said.contains("unshare") || said.contains("max_user_namespaces") {
+        return skip(&said);
+    }
+    assert_eq!((ran.status.code(), &*ran.stdout), (Some(3), &b""[..]), "{said}");
+    assert!(said.contains("no pid namespace"), "{said}");
+    let doctor = without(&["doctor", "--json"]).unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&doctor.stdout).unwrap();
+    let found = told["checks"].as_array().unwrap().iter().find(|check| check["name"] == "sandbox").unwrap();
+    assert_eq!(found["state"], "fail", "{found}");
+    assert!(found["action"].as_str().unwrap().contains("user.max_user_namespaces"), "{found}");
+}
+
+#[test]
+fn it_works_for_an_ordinary_user() {
+    if !getuid().is_root() {
+        return skip("every other test runs as an ordinary user already");
+    }
+    let home = home();
+    let directory = home.beside("");
+    std::os::unix::fs::chown(&directory, Some(65534), Some(65534)).unwrap();
+    let program = directory.join("covenant");
+    std::fs::copy(home.program(), &program).unwrap();
+    let other = Home::within(&directory, program);
+    let ran = other.command(&sandboxed(&["--", "id", "-u"])).uid(65534).run().ok();
+    assert_eq!(ran.stdout, "65534\n");
+    other.command(&["sandbox", "check"]).uid(65534).run().ok();
+}
