@@ -180,14 +180,14 @@ fn behind_fence(
     why: &str,
 ) -> Result<Started, Refusal> {
     let Assignment { run, order } = assignment;
-    let identity = Identity::wanted();
+    let identity = Identity::attainable();
     let ways = door::shared(sandbox).map_err(setup)?;
     let watched = watched();
-    let report = assess::shared(sandbox, &watched, &ways.ports, why);
+    let report = assess::shared(sandbox, identity, &watched, &ways.ports, why);
     if sandbox.required && !report.is_whole() {
         return Err(Refusal::Required(report));
     }
-    let scratch = Scratch::make(&sandbox.scratch, run).map_err(Refusal::Setup)?;
+    let scratch = Scratch::make(&sandbox.scratch, run, identity.ids()).map_err(Refusal::Setup)?;
     let mut write = sources.paths(&[Use::Write, Use::Device]);
     write.push(scratch.path().to_owned());
     let mut read = sources.paths(&[Use::System, Use::Named]);

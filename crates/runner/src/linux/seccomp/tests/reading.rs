@@ -26,7 +26,7 @@ impl Shown {
     }
 
     fn at(&self, offset: u32) -> u32 {
-        match (offset, (offset / 8).saturating_sub(2) as u8) {
+        match (offset, u8::try_from((offset / 8).saturating_sub(2)).unwrap()) {
             (0, _) => self.number,
             (4, _) => self.architecture,
             (_, argument) if offset.is_multiple_of(8) => self.word(Word::Low(argument)),
