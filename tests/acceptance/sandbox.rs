@@ -51,6 +51,18 @@ impl Who {
     }
 }
 
+/// Runs a test as everyone it can be run as, at the same time.
+fn as_everyone(test: impl Fn(Who) + Sync) {
+    let test = &test;
+    let failed = std::thread::scope(|scope| {
+        let all: Vec<_> = Who::everyone().into_iter().map(|who| scope.spawn(move || test(who))).collect();
+        all.into_iter().filter_map(|one| one.join().err()).last()
+    });
+    if let Some(failed) = failed {
+        std::panic::resume_unwind(failed);
+    }
+}
+
 /// What a fixture is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {

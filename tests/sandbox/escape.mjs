@@ -6,14 +6,13 @@ import dns from "node:dns/promises";
 import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
-import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 
 const MEGABYTE = 1024 * 1024;
 const PATIENCE = 1500;
-const HELD = 3000;
+const HELD = 1000;
 
 const stopped = (why) => Object.assign(new Error(why), { why });
 

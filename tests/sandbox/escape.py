@@ -14,7 +14,7 @@ import time
 
 MEGABYTE = 1024 * 1024
 PATIENCE = 1.5
-HELD = 3
+HELD = 1
 
 
 class Stopped(Exception):

@@ -137,6 +137,8 @@ fn files(stage: &Stage) -> Vec<Attack> {
     }
     for (name, aim) in [
         ("make-directory", "outside/new"),
+        ("truncate", "outside/notes.txt"),
+        ("change-times", "outside/notes.txt"),
         ("change-mode", "outside/notes.txt"),
         ("change-mode", "named/file.txt"),
     ] {
@@ -261,7 +263,12 @@ fn neighbours(stage: &Stage, beside: &Neighbours) -> Vec<Attack> {
     };
     add(format!("unix-abstract={}", beside.streams), UNREACHED, Everyone, TWO);
     add(format!("unix-abstract-datagram={}", beside.datagrams), UNREACHED, Everyone, TWO);
-    add(format!("unix-path={}", stage.at("outside/sock")), UNSEEN, Everyone, ALL);
+    add(
+        format!("unix-path={}", stage.at("outside/sock")),
+        &["ENOENT", "EACCES", "EAFNOSUPPORT"],
+        Everyone,
+        ALL,
+    );
     add(format!("read-environments={}", stage.canary), ALONE, Everyone, ALL);
     let pid = beside.process.pid();
     for name in ["see", "read-memory", "signal"] {

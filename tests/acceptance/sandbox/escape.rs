@@ -4,7 +4,7 @@ use super::attacks::{self, Attack};
 use super::neighbours::Neighbours;
 use super::stage::{Run, Stage, answer};
 use super::table::Table;
-use super::{Language, Who, say};
+use super::{Language, Who, as_everyone, say};
 
 /// The attacks that one language can do, as it takes them.
 pub(crate) fn words(attacks: &[Attack], language: Language) -> Vec<String> {
@@ -48,11 +48,10 @@ pub(crate) fn judge(
         let told = if answer.escaped { format!("OUT: {}", answer.detail) } else { answer.detail.clone() };
         match (answer.escaped, run.kept(attack.promise)) {
             (true, "yes") => wrong.push(format!("{language:?} {short}: {told}")),
-            (true, _) => {}
-            (false, _) if known => {}
-            (false, _) => {
-                wrong.push(format!("{language:?} {short}: stopped by something unforeseen: {told}"))
+            (false, "yes") if !known => {
+                wrong.push(format!("{language:?} {short}: stopped by something unforeseen: {told}"));
             }
+            _ => {}
         }
         table.tell(&short, language, &told, &run.means(attack.promise));
     }
@@ -125,17 +124,13 @@ fn nothing_gets_out(who: Who) {
 
 #[test]
 fn nothing_gets_out_of_the_sandbox() {
-    let all: Vec<_> =
-        Who::everyone().into_iter().map(|who| std::thread::spawn(move || nothing_gets_out(who))).collect();
-    for one in all {
-        one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    }
+    as_everyone(nothing_gets_out);
 }
 
 /// Descriptors that whoever called left open, and the terminal they sit at, are not the program's.
 #[test]
 fn nothing_is_passed_on_by_accident() {
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         let attack = stage.hostile(Language::Rust, &["descriptors", "type"].map(str::to_owned));
         let line = stage.line(&[], &attack);
@@ -148,7 +143,7 @@ fn nothing_is_passed_on_by_accident() {
         let run = Run::of(stage.command(shell, &[&open[..], &covenant[..], &line[..]].concat()).run());
         assert!(!run.answer("descriptors").unwrap().escaped, "{who:?}: {}", run.output());
         on_a_terminal(&stage, &attack);
-    }
+    });
 }
 
 /// A letter that is pushed into the terminal would be typed into the shell of whoever sits there.
@@ -156,8 +151,10 @@ fn on_a_terminal(stage: &Stage, attack: &[String]) {
     let terminal = ["terminal", "--"].map(str::to_owned);
     let escape = stage.path("package/escape");
     let control = stage.command(&escape, &[&terminal[..], attack].concat()).run();
-    let legacy = std::fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti").unwrap_or_default();
-    let possible = stage.who == Who::Root || legacy.trim() == "1";
+    // Kernels without the setting allow it to everyone.
+    let allowed =
+        std::fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti").map_or(true, |set| set.trim() == "1");
+    let possible = stage.who == Who::Root || allowed;
     assert_eq!(answer(&control.stdout, "type").unwrap().escaped, possible, "{control:?}");
     let words = [&terminal[..], &[stage.program().to_owned()], &stage.line(&[], attack)].concat();
     let run = Run::of(stage.command(&escape, &words).run());

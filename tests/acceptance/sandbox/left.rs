@@ -6,7 +6,7 @@ use std::path::Path;
 use covenant_testkit::wait::until;
 
 use super::stage::{Run, Stage, answer};
-use super::{Language, Who};
+use super::{Language, as_everyone};
 
 /// Processes whose command line shows that mark.
 pub(crate) fn alive(mark: &str) -> Vec<u32> {
@@ -58,7 +58,7 @@ fn begun(pid: u32) -> Option<String> {
 
 #[test]
 fn a_daemon_that_was_left_behind_ends_with_the_run() {
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         for language in Language::ALL {
             let mark = format!("daemon-{}-{language:?}", stage.canary);
@@ -80,7 +80,7 @@ fn a_daemon_that_was_left_behind_ends_with_the_run() {
             );
             assert_eq!(alive(&mark), Vec::<u32>::new(), "{who:?}, without namespaces");
         }
-    }
+    });
 }
 
 /// Starts a run that leaves a daemon behind and stays, and ends it with that signal; nothing of it must live on.
@@ -115,7 +115,7 @@ fn nothing_survives(stage: &Stage, host: Option<&str>, language: Language, signa
 #[test]
 fn nothing_survives_whoever_started_it() {
     use rustix::process::Signal;
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         for language in Language::ALL {
             nothing_survives(&stage, None, language, Signal::KILL);
@@ -124,7 +124,7 @@ fn nothing_survives_whoever_started_it() {
         nothing_survives(&stage, None, Language::Rust, Signal::INT);
         nothing_survives(&stage, Some("namespaces"), Language::Rust, Signal::KILL);
         nothing_survives(&stage, Some("namespaces"), Language::Rust, Signal::TERM);
-    }
+    });
 }
 
 /// Every path below a directory.
@@ -148,7 +148,7 @@ fn lines_about(file: &str, words: &[String]) -> Vec<String> {
 /// A hundred runs, of all sorts, and everything is as it was before the first.
 #[test]
 fn a_hundred_runs_leave_nothing_behind() {
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         let temporary = stage.at("place");
         let mark = format!("hundred-{}", stage.canary);
@@ -180,5 +180,5 @@ fn a_hundred_runs_leave_nothing_behind() {
         let groups = paths(Path::new("/sys/fs/cgroup"));
         let left: Vec<_> = groups.iter().filter(|path| ids.iter().any(|id| path.contains(id))).collect();
         assert_eq!(left, Vec::<&String>::new(), "{who:?}");
-    }
+    });
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::left::alive;
 use super::neighbours::Neighbours;
 use super::stage::{Run, Stage, answer};
-use super::{Language, Who};
+use super::{Language, as_everyone};
 
 /// The number at the end of `ENOSPC after 97`.
 fn reached(detail: &str) -> u32 {
@@ -37,7 +37,7 @@ fn through(run: &Run, word: &str) {
 /// says so. COV-AGENT-19, COV-AGENT-41, COV-AGENT-42.
 #[test]
 fn a_program_that_overruns_its_time_is_killed_and_the_run_says_so() {
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         for language in Language::ALL {
             for name in ["ignore-signals", "close-output"] {
@@ -59,14 +59,14 @@ fn a_program_that_overruns_its_time_is_killed_and_the_run_says_so() {
                 assert_eq!(alive(&mark), Vec::<u32>::new());
             }
         }
-    }
+    });
 }
 
 /// Memory is 512 MiB unless something else is said, for the whole tree, and enforced: going beyond ends the run, which
 /// says so. COV-AGENT-20, COV-AGENT-57.
 #[test]
 fn a_program_gets_half_a_gigabyte_of_memory_and_no_more() {
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         for language in Language::ALL {
             let run = stage.attack(&["--network", "off"], language, &["memory=360".to_owned()]);
@@ -75,7 +75,7 @@ fn a_program_gets_half_a_gigabyte_of_memory_and_no_more() {
             over_memory(&run, "memory=900");
             assert!(run.ran.stderr.contains("used more memory than it may (512 MiB)"), "{}", run.ran.stderr);
         }
-    }
+    });
 }
 
 /// It ended for its memory.
@@ -90,7 +90,7 @@ fn over_memory(run: &Run, word: &str) {
 /// However memory is taken: by children, shared, or where no process has it. What the host cannot count is in the report.
 #[test]
 fn memory_is_counted_wherever_it_is_hidden() {
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         let mut kinds =
             vec!["memory-children", "memory-shared", "memory-hidden", "memory-file", "memory-sysv"];
@@ -108,13 +108,13 @@ fn memory_is_counted_wherever_it_is_hidden() {
         }
         let run = stage.attack(&["--memory-mb", "96"], Language::Python, &["memory-children=400".to_owned()]);
         over_memory(&run, "memory-children=400");
-    }
+    });
 }
 
 /// Disk is 100 MiB unless something else is said, enforced, and a program hears it as a full disk. COV-AGENT-21.
 #[test]
 fn a_program_gets_a_hundred_megabytes_of_disk_and_no_more() {
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         for language in Language::ALL {
             let words = ["disk-file=90", "disk-file=160"].map(str::to_owned);
@@ -135,14 +135,14 @@ fn a_program_gets_a_hundred_megabytes_of_disk_and_no_more() {
             assert!(stopped(&run, word, "ENOSPC") <= 16, "{who:?} {word}: {}", run.output());
         }
         stopped(&run, small[4], "ENOSPC");
-    }
+    });
 }
 
 /// The network is `outbound-https-only` unless something else is said; `off` and `full` are what they are called.
 /// COV-AGENT-22.
 #[test]
 fn the_network_goes_by_the_proxy_unless_something_else_is_said() {
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         let beside = Neighbours::of(&stage);
         let (proxy, direct) = ("environment=@127.0.0.1:".to_owned(), format!("tcp={}", beside.tcp));
@@ -158,12 +158,12 @@ fn the_network_goes_by_the_proxy_unless_something_else_is_said() {
             assert_eq!(answers, expected, "{who:?} {options:?}: {}", run.output());
         }
         covenant_testkit::wait::until("the one that may has come", || (beside.visits() == 1).then_some(()));
-    }
+    });
 }
 
 #[test]
 fn a_fork_bomb_ends_at_its_limit_and_the_host_stays_usable() {
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         let unleashed = stage.unleash(Language::Rust, &["fork-bomb=50", "thread-bomb=50"].map(str::to_owned));
         assert!(answer(&unleashed.stdout, "fork-bomb=50").unwrap().escaped, "{unleashed:?}");
@@ -186,12 +186,12 @@ fn a_fork_bomb_ends_at_its_limit_and_the_host_stays_usable() {
                 );
             }
         }
-    }
+    });
 }
 
 #[test]
 fn a_storm_of_forks_never_gets_beyond_its_limit() {
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         // Whatever it is called shows on the command line of each of them.
         let words = ["fork-storm=9".to_owned(), format!("environment={}-storm", stage.canary)];
@@ -206,12 +206,12 @@ fn a_storm_of_forks_never_gets_beyond_its_limit() {
         // The command that started it has the words on its own line as well.
         assert!((20..=41).contains(&most), "{who:?}: {most} processes");
         assert_eq!(alive(&mark), Vec::<u32>::new());
-    }
+    });
 }
 
 #[test]
 fn talk_without_end_is_cut_and_costs_nobody_memory() {
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         for (language, stream) in [
             (Language::Rust, "stdout"),
@@ -237,7 +237,7 @@ fn talk_without_end_is_cut_and_costs_nobody_memory() {
             assert!((1000..64 * 1024 * 1024).contains(&kept), "{kept} bytes of {stream} were kept");
             assert!(largest < 200 * 1024, "{who:?} {language:?} {stream}: {largest} kB");
         }
-    }
+    });
 }
 
 /// The most memory a process has had; nothing where it has ended.

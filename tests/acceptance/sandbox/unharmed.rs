@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::stage::{Run, Stage};
-use super::{Language, Who};
+use super::{Language, Who, as_everyone};
 use crate::installed::root;
 
 /// An ordinary program on the stage: how it is started.
@@ -42,7 +42,7 @@ fn run(stage: &Stage, program: &[String], code: i32) -> Run {
 
 #[test]
 fn ordinary_programs_run_unharmed_with_the_default_limits() {
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         for language in Language::ALL {
             let program = plain(&stage, language);
@@ -57,7 +57,7 @@ fn ordinary_programs_run_unharmed_with_the_default_limits() {
             assert_eq!(run.document["stderr"].as_str().unwrap().trim(), "on stderr");
             assert_eq!(run.document["over"], Value::Null);
         }
-    }
+    });
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn an_exit_code_comes_out_as_it_is() {
 /// What is named is there, at its own path: to be read, and to be written.
 #[test]
 fn what_is_named_can_be_used() {
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         let (named, lent) = (stage.at("named"), stage.at("lent"));
         let words = [
@@ -95,18 +95,18 @@ fn what_is_named_can_be_used() {
         );
         assert_eq!(run.document["status"]["exited"], 0, "{who:?}: {:?}", run.ran);
         assert_eq!(std::fs::read_to_string(stage.path("lent/kept")).unwrap(), "kept\n", "{who:?}");
-    }
+    });
 }
 
 /// To name a directory is to name its sockets: no kernel can keep one from the other.
 #[test]
 fn a_socket_in_a_directory_that_was_named_is_within_reach() {
-    for who in Who::everyone() {
+    as_everyone(|who| {
         let stage = Stage::new(who);
         let beside = super::neighbours::Neighbours::of(&stage);
         let word = format!("unix-path={}", stage.at("named/sock"));
         let run = stage.attack(&["--read", &stage.at("named")], Language::Rust, &[word.clone()]);
         assert!(run.answer(&word).unwrap().escaped, "{who:?}: {}", run.output());
         covenant_testkit::wait::until("the listener saw it", || (beside.visits() == 1).then_some(()));
-    }
+    });
 }

@@ -1,11 +1,13 @@
 //! Ways to files that are somebody else's. The working directory is a place of one's own.
 
+use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::answer::Attack;
+use crate::kernel::{address, call, flag};
 
 pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     ("read-file", |path| read(Path::new(path))),
@@ -19,6 +21,15 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     }),
     ("remove", |path| fs::remove_file(path).map(|()| "removed".to_owned())),
     ("change-mode", change_mode),
+    ("change-times", |path| {
+        let (path, here) = (CString::new(path)?, flag(libc::AT_FDCWD));
+        call(libc::SYS_utimensat, &[here, address(path.as_c_str())]).map(|_| "changed".to_owned())
+    }),
+    ("truncate", |path| {
+        let length = usize::try_from(fs::metadata(path)?.len()).unwrap_or_default();
+        let path = CString::new(path)?;
+        call(libc::SYS_truncate, &[address(path.as_c_str()), length]).map(|_| "set its length".to_owned())
+    }),
     ("symlink-read", |path| {
         symlinked(path, "link-to-read")?;
         read(Path::new("link-to-read"))
@@ -57,14 +68,22 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
 fn read(path: &Path) -> io::Result<String> {
     let mut text = Vec::new();
     File::open(path)?.take(80).read_to_end(&mut text)?;
-    if text.is_empty() { Err(io::Error::other("empty")) } else { Ok(String::from_utf8_lossy(&text).into_owned()) }
+    if text.is_empty() {
+        Err(io::Error::other("empty"))
+    } else {
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
 }
 
 /// Opens it to write, and writes nothing. What is covered by `/dev/null` takes everything and keeps nothing.
 fn overwrite(path: &Path) -> io::Result<String> {
     use std::os::unix::fs::MetadataExt as _;
     let file = OpenOptions::new().append(true).open(path)?;
-    if file.metadata()?.rdev() == 0x103 { Err(io::Error::other("covered")) } else { Ok("opened for writing".to_owned()) }
+    if file.metadata()?.rdev() == 0x103 {
+        Err(io::Error::other("covered"))
+    } else {
+        Ok("opened for writing".to_owned())
+    }
 }
 
 fn list(path: &str) -> io::Result<String> {
