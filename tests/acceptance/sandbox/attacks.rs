@@ -165,6 +165,15 @@ fn links(stage: &Stage) -> Vec<Attack> {
     all.push(Attack::new(format!("read-file={}", stage.at("named/way-out")), "files", UNSEEN, Everyone, ALL));
     all.push(Attack::new(format!("read-file={}", stage.at("lent/shadow")), "files", UNSEEN, Root, ALL));
     all.push(Attack::new(format!("hard-link={}", stage.at("named/file.txt")), "files", APART, Nobody, ALL));
+    if stage.path("named/device").exists() {
+        all.push(Attack::new(
+            format!("read-file={}", stage.at("named/device")),
+            "files",
+            UNSEEN,
+            Everyone,
+            ALL,
+        ));
+    }
     all
 }
 
@@ -184,6 +193,7 @@ const DEVICES: &[&str] = &[
     "/dev/vda",
     "/dev/sda",
     "/dev/ptmx",
+    "/proc/1/exe",
     "/proc/1/oom_score_adj",
     "/proc/self/uid_map",
     "/proc/self/oom_score_adj",
@@ -192,8 +202,16 @@ const DEVICES: &[&str] = &[
     "/sys/fs/cgroup/pids/cgroup.procs",
 ];
 /// What tells of the whole machine, or of the sandbox's own first process.
-const TELLING: &[&str] =
-    &["/proc/kcore", "/proc/kmsg", "/proc/keys", "/proc/1/environ", "/proc/1/mem", "/proc/1/maps"];
+const TELLING: &[&str] = &[
+    "/proc/kcore",
+    "/proc/kmsg",
+    "/proc/keys",
+    "/proc/1/environ",
+    "/proc/1/mem",
+    "/proc/1/maps",
+    "/proc/1/exe",
+    "/proc/1/fd/0",
+];
 
 /// The machine's own files.
 fn system(stage: &Stage) -> Vec<Attack> {
@@ -300,6 +318,7 @@ fn privileges(stage: &Stage) -> Vec<Attack> {
     add("capabilities".to_owned(), Everyone, ONE);
     add("groups".to_owned(), Root, ONE);
     add("new-privileges".to_owned(), Everyone, ONE);
+    add(format!("plant-setuid={}", stage.at("lent")), Everyone, ONE);
     add("raise-limit".to_owned(), Nobody, ONE);
     add("raise-priority".to_owned(), Root, ONE);
     add("real-time".to_owned(), Root, ONE);

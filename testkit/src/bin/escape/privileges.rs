@@ -9,6 +9,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     ("am-root", |_| am_root()),
     ("become-root", |_| become_root()),
     ("setuid-binary", setuid_binary),
+    ("plant-setuid", plant),
     ("capabilities", |_| capabilities()),
     ("groups", |_| groups()),
     ("new-privileges", |_| {
@@ -58,6 +59,40 @@ fn setuid_binary(path: &str) -> io::Result<String> {
     } else {
         Err(io::Error::other("it ran without root's rights"))
     }
+}
+
+/// Leaves a program where it may write that runs with the rights of whoever owns it there, by every call that can.
+fn plant(directory: &str) -> io::Result<String> {
+    use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+    const FCHMODAT2: i64 = 452;
+    let path = std::path::Path::new(directory).join("planted");
+    let there = std::ffi::CString::new(path.as_os_str().as_encoded_bytes())?;
+    let here = flag(libc::AT_FDCWD);
+    let mut stopped = io::Error::other("no such bit");
+    for way in 0..5 {
+        let _ = std::fs::remove_file(&path);
+        let attempt = if way == 0 {
+            std::fs::OpenOptions::new().create_new(true).write(true).mode(0o6755).open(&path).map(drop)
+        } else if way == 1 {
+            call(libc::SYS_mknodat, &[here, address(there.as_c_str()), 0o106_755, 0]).map(drop)
+        } else {
+            std::fs::write(&path, "#!/bin/sh\n")?;
+            match way {
+                2 => std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o6755)),
+                3 => call(FCHMODAT2, &[here, address(there.as_c_str()), 0o6755, 0]).map(drop),
+                _ => std::fs::File::open(&path)?.set_permissions(std::fs::Permissions::from_mode(0o6755)),
+            }
+        };
+        match attempt.and_then(|()| std::fs::metadata(&path)) {
+            Ok(found) if found.mode() & 0o6000 != 0 => {
+                return Ok(format!("way {way}: mode {:o}", found.mode()));
+            }
+            Ok(_) => {}
+            Err(error) => stopped = error,
+        }
+    }
+    let _ = std::fs::remove_file(&path);
+    Err(stopped)
 }
 
 fn capabilities() -> io::Result<String> {
