@@ -2,7 +2,8 @@
 
 #[cfg(test)]
 mod alone;
-mod scratch;
+pub(crate) mod cgroup;
+pub(crate) mod scratch;
 mod sys;
 pub(crate) mod tree;
 pub(crate) mod watch;

@@ -69,7 +69,7 @@ fn below(root: Pid, signal: Signal) -> Vec<Process> {
 }
 
 /// Stops what there is until there is nothing new, then kills it. `signalled` looks, signals and says whom.
-fn strike(mut signalled: impl FnMut(Signal) -> Vec<Process>) -> Vec<Process> {
+pub(in crate::linux) fn strike(mut signalled: impl FnMut(Signal) -> Vec<Process>) -> Vec<Process> {
     let mut held: HashSet<Process> = HashSet::new();
     for _ in 0..LOOKS {
         let before = held.len();
