@@ -102,6 +102,7 @@ impl Group {
     }
 
     /// The most memory it had, in bytes.
+    #[cfg(test)]
     pub(super) fn peak(&self) -> Option<u64> {
         match self.version {
             Version::One => self.number("memory.max_usage_in_bytes"),
