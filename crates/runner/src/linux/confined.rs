@@ -9,7 +9,7 @@ use rustix::process::{Pid, getpid};
 use crate::channel::{Channel, wait_for};
 use crate::control::{Assignment, Refusal, Word};
 use crate::linux::cgroup::Cgroup;
-use crate::linux::fence::{Fence, Gaps};
+use crate::linux::fence::{self, Fence, Gaps};
 use crate::linux::identity::{self, Identity};
 use crate::linux::inside::{Go, Inside};
 use crate::linux::landlock::Ports;
@@ -82,9 +82,7 @@ fn in_namespaces(
         other => {
             first.kill();
             first.wait();
-            if let Some(cgroup) = cgroup {
-                cgroup.remove();
-            }
+            drop(cgroup);
             Err(match other {
                 Ok(Some(Word::Refused(Refusal::Setup(why)))) => Failed::Namespaces(why, streams),
                 Ok(Some(Word::Refused(refusal))) => Failed::Order(refusal),
@@ -139,12 +137,9 @@ fn counted(
     // What is in the scratch directory is memory as well, and has its own limit.
     let memory = sandbox.memory_mb.saturating_add(sandbox.disk_mb).saturating_mul(MEGABYTE);
     let cgroup = Cgroup::make(&assignment.run, memory, sandbox.pids.saturating_add(1)).ok();
-    let cgroup = cgroup.and_then(|cgroup| match cgroup.admit(first.pid()) {
-        Ok(()) => Some(cgroup),
-        Err(_) => {
-            cgroup.remove();
-            None
-        }
+    let cgroup = cgroup.and_then(|mut cgroup| {
+        cgroup.admit(first.pid()).ok()?;
+        Some(cgroup)
     });
     let mut report = Report::default();
     let mut memory = vec!["watchdog"];
@@ -153,8 +148,8 @@ fn counted(
         processes.push("limit on processes");
     }
     if let Some(cgroup) = &cgroup {
-        memory.extend(cgroup.has_memory().then_some("cgroup"));
-        processes.extend(cgroup.has_pids().then_some("cgroup"));
+        memory.extend(cgroup.means(Promise::Memory));
+        processes.extend(cgroup.means(Promise::Processes));
     }
     report.keeps(Promise::Memory, &memory);
     report.keeps(Promise::Processes, &processes);
@@ -196,7 +191,7 @@ fn behind_fence(
         if sandbox.network == Network::Full { Ports::All } else { Ports::Only(ways.ports.clone()) };
     let bind = sandbox.network == Network::Full;
     let local = Local { processes: None, file: Some(sandbox.disk_mb.saturating_mul(MEGABYTE)) };
-    let gaps = Gaps { read, write, connect, bind, unix_sockets: false, local };
+    let gaps = Gaps { read, write, connect, bind, unix_sockets: fence::strength().sockets, local };
     let mut fence = Fence::new(sandbox, gaps).map_err(setup)?;
     let mut decided = ways.environment.clone();
     for name in ["HOME", "TMPDIR"] {

@@ -270,8 +270,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         if geteuid().is_root() {
             // Rights do not stop root: become the user the program would be.
-            fs::set_permissions(home.path(), fs::Permissions::from_mode(0o777)).unwrap();
             let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
+            chown(home.path(), Some(user), Some(group)).unwrap();
             set_thread_res_gid(group, group, group).unwrap();
             set_thread_res_uid(user, user, user).unwrap();
         }

@@ -143,6 +143,30 @@ fn devices_are_not_made_but_pipes_are() {
 }
 
 #[test]
+fn files_that_lend_the_rights_of_their_owner_are_not_made() {
+    let place = tempfile::tempdir().unwrap();
+    let path = std::ffi::CString::new(place.path().join("file").into_os_string().into_encoded_bytes()).unwrap();
+    let (at, name) = (libc::AT_FDCWD.cast_unsigned() as usize, path.as_ptr() as usize);
+    let open = |flags: i32, mode: usize| {
+        done(call(libc::SYS_openat, [at, name, flags.cast_unsigned() as usize, mode, 0, 0]))
+    };
+    let change = |mode: usize| done(call(libc::SYS_fchmodat, [at, name, mode, 0, 0, 0]));
+    works_only_without("to make one", || install(USUAL), || open(libc::O_CREAT | libc::O_WRONLY, 0o4755), EPERM);
+    works_behind("to make another", || install(USUAL), || open(libc::O_CREAT | libc::O_WRONLY, 0o755));
+    works_behind("to open it, with nonsense for a mode", || install(USUAL), || open(libc::O_RDONLY, 0o6777));
+    works_behind("to change its mode", || install(USUAL), || change(0o1700));
+    for mode in [0o4755, 0o2755, 0o6755] {
+        works_only_without("to change it so", || install(USUAL), || change(mode), EPERM);
+    }
+    let unnamed = || {
+        let place = std::ffi::CString::new(place.path().as_os_str().as_encoded_bytes()).unwrap();
+        let flags = (libc::O_TMPFILE | libc::O_WRONLY).cast_unsigned() as usize;
+        done(call(libc::SYS_openat, [at, place.as_ptr() as usize, flags, 0o4755, 0, 0]))
+    };
+    assert_eq!(behind(unnamed), Outcome::Failed(EPERM), "one without a name");
+}
+
+#[test]
 fn limits_and_priorities_of_others_are_out_of_reach() {
     let parent = std::process::id() as usize;
     let core = libc::RLIMIT_CORE as usize;
