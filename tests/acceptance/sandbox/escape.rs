@@ -160,3 +160,96 @@ fn on_a_terminal(stage: &Stage, attack: &[String]) {
     let run = Run::of(stage.command(&escape, &words).run());
     assert!(!run.answer("type").unwrap().escaped, "{:?}: {}", stage.who, run.output());
 }
+
+/// Where the proxy must lead nobody: to this machine and its network, however that is written, and to other ports.
+const PRIVATE: &[&str] = &[
+    "127.0.0.1:443",
+    "localhost:443",
+    "[::1]:443",
+    "0.0.0.0:443",
+    "127.1:443",
+    "2130706433:443",
+    "0x7f000001:443",
+    "[::ffff:127.0.0.1]:443",
+    "169.254.169.254:443",
+    "169.254.169.254:80",
+    "10.0.0.1:443",
+    "192.168.0.1:443",
+    "[fd00::1]:443",
+    "[fe80::1]:443",
+    "example.com:80",
+    "example.com:22",
+    "example.com",
+    "",
+];
+
+#[test]
+fn the_proxy_leads_to_nobody_nearby() {
+    as_everyone(|who| {
+        let stage = Stage::new(who);
+        let beside = Neighbours::of(&stage);
+        let near = [beside.tcp.as_str(), beside.web.as_str()];
+        let mut words: Vec<String> = PRIVATE.iter().chain(&near).map(|to| format!("proxy={to}")).collect();
+        words.push("proxy-as-stranger=example.com:443".to_owned());
+        let run = stage.attack(&["--timeout", "50s"], Language::Rust, &words);
+        for word in &words {
+            let answer = run.answer(word).unwrap_or_else(|| panic!("{word}: {:?}", run.ran));
+            assert!(!answer.escaped && answer.detail.starts_with("HTTP/1.1 4"), "{who:?} {word}: {answer:?}");
+        }
+        assert_eq!(beside.visits(), 0);
+        let off = stage.attack(&["--network", "off"], Language::Rust, &words[..1]);
+        assert_eq!(off.answer(&words[0]).unwrap().detail, "no proxy");
+    });
+}
+
+/// A home of the daemon in a directory that was named, and what a program is to do there.
+fn in_the_parent_of_the_home(stage: &Stage, option: &str, host: Option<&str>, script: &str) -> Run {
+    let (parent, home) = (stage.at("lent"), stage.path("lent/deep/home"));
+    let covenant = stage.line(&[option, &parent], &["/bin/sh", "-c", script].map(str::to_owned));
+    let command = match host {
+        Some(lacks) => stage.covenant_without(lacks, &covenant),
+        None => stage.covenant(&covenant),
+    };
+    Run::of(command.env("COVENANT_HOME", home).run())
+}
+
+/// Where the parent of the daemon's home is named, the home itself stays out of sight, or nothing runs.
+#[test]
+fn the_home_of_the_daemon_stays_out_of_sight_where_its_parent_is_named() {
+    as_everyone(|who| {
+        let stage = Stage::new(who);
+        stage.move_home("lent/deep/home");
+        let script = format!(
+            "cd {} && ls; cat deep/home/secrets.toml; find . -type f -exec cat {{}} +",
+            stage.at("lent")
+        );
+        for host in [None, Some("namespaces"), Some("user-namespaces"), Some("landlock")] {
+            for option in ["--read", "--write"] {
+                let run = in_the_parent_of_the_home(&stage, option, host, &script);
+                let said = format!("{}{}", run.ran.stdout, run.ran.stderr);
+                assert!(
+                    !said.contains(&stage.secret),
+                    "{who:?}, {option} on a host without {host:?}: {said}"
+                );
+            }
+        }
+    });
+}
+
+/// Where the parent of the daemon's home may be written, the home itself stays where it is.
+#[test]
+fn the_home_of_the_daemon_cannot_be_replaced_where_its_parent_may_be_written() {
+    as_everyone(|who| {
+        let stage = Stage::new(who);
+        stage.move_home("lent/deep/home");
+        let lent = stage.at("lent");
+        let script = format!(
+            "cd {lent}; mv deep gone; mkdir -p deep/home; echo 'KEY = \"evil\"' > deep/home/secrets.toml"
+        );
+        for host in [None, Some("namespaces")] {
+            in_the_parent_of_the_home(&stage, "--write", host, &script);
+            let kept = std::fs::read_to_string(stage.path("lent/deep/home/secrets.toml")).unwrap();
+            assert!(kept.contains(&stage.secret), "{who:?}, on a host without {host:?}: {kept}");
+        }
+    });
+}

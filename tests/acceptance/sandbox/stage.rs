@@ -137,6 +137,16 @@ impl Stage {
         }
     }
 
+    /// Puts the daemon's home somewhere else.
+    pub(crate) fn move_home(&self, to: &str) {
+        let to = self.path(to);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::rename(self.path("operator/home"), &to).unwrap();
+        if self.who == Who::Nobody {
+            chown(to.parent().unwrap(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+    }
+
     /// A path on the stage.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)

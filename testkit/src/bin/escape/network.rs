@@ -23,7 +23,8 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
         let found = (name, 443).to_socket_addrs().map_err(|_| io::Error::other("no such name"))?;
         Ok(found.map(|address| address.to_string()).collect::<Vec<_>>().join(" "))
     }),
-    ("proxy", proxy),
+    ("proxy", |to| proxy(to, Known::Yes)),
+    ("proxy-as-stranger", |to| proxy(to, Known::No)),
     ("unix-path", |path| UnixStream::connect(path).map(|_| "connected".to_owned())),
     ("unix-abstract", |name| {
         UnixStream::connect_addr(&std::os::unix::net::SocketAddr::from_abstract_name(name)?)
@@ -58,8 +59,15 @@ fn udp(address: &str) -> io::Result<String> {
     }
 }
 
-/// Asks the proxy of `HTTPS_PROXY` for a tunnel, with the credentials it was given.
-fn proxy(to: &str) -> io::Result<String> {
+/// Whether one shows what one was given.
+#[derive(PartialEq, Eq)]
+enum Known {
+    Yes,
+    No,
+}
+
+/// Asks the proxy of `HTTPS_PROXY` for a tunnel.
+fn proxy(to: &str, known: Known) -> io::Result<String> {
     let variable = std::env::var("HTTPS_PROXY").map_err(|_| io::Error::other("no proxy"))?;
     let (credentials, address) = variable
         .strip_prefix("http://")
@@ -67,9 +75,20 @@ fn proxy(to: &str) -> io::Result<String> {
         .ok_or_else(|| io::Error::other("HTTPS_PROXY is not as documented"))?;
     let mut stream = TcpStream::connect_timeout(&parsed(address.trim_end_matches('/'))?, PATIENCE)?;
     let credentials = base64(credentials);
+    let shown = if known == Known::Yes {
+        format!(
+            "Proxy-Authorization: Basic {credentials}
+"
+        )
+    } else {
+        String::new()
+    };
     write!(
         stream,
-        "CONNECT {to} HTTP/1.1\r\nHost: {to}\r\nProxy-Authorization: Basic {credentials}\r\n\r\n"
+        "CONNECT {to} HTTP/1.1
+Host: {to}
+{shown}
+"
     )?;
     stream.set_read_timeout(Some(PATIENCE * 4))?;
     let mut answer = [0; 64];
