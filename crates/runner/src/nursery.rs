@@ -65,8 +65,13 @@ impl Nursery {
     /// Starts a program, and comes back when it runs. Who gives up waiting gives up the program.
     ///
     /// Needs a Tokio runtime that lives as long as the child does.
-    pub async fn start(&self, order: Order, scrub: Scrub) -> Result<Child, StartError> {
+    pub async fn start(&self, mut order: Order, scrub: Scrub) -> Result<Child, StartError> {
         let run = new_run()?;
+        #[cfg(target_os = "linux")]
+        if let Some(sandbox) = &mut order.sandbox {
+            let wanted = std::mem::take(&mut sandbox.scratch);
+            sandbox.scratch = crate::linux::scratch::parent(wanted);
+        }
         let assignment = assignment(&run, &order)?;
         let pipes = Pipes::new().map_err(short)?;
         let (wire, socket) = Wire::pair().map_err(short)?;
