@@ -143,6 +143,20 @@ impl Home {
         self.root.join("memory")
     }
 
+    /// Where programs that were started are on record while they run.
+    pub fn children(&self) -> PathBuf {
+        self.run().join("children")
+    }
+
+    /// Where sandboxed programs get a directory of their own, on systems that have none in memory for them.
+    pub fn scratch(&self) -> PathBuf {
+        self.run().join("scratch")
+    }
+
+    fn run(&self) -> PathBuf {
+        self.root.join("run")
+    }
+
     /// Whether there is a home yet.
     pub fn exists(&self) -> bool {
         self.root.symlink_metadata().is_ok()
@@ -162,6 +176,15 @@ impl Home {
             }
         }
         Ok(remarks)
+    }
+
+    /// Makes what is missing (0700) of what programs need to be started, and checks it.
+    pub fn prepare_runs(&self) -> Result<(), HomeError> {
+        for directory in [self.root.clone(), self.run(), self.children(), self.scratch()] {
+            make(&directory)?;
+            check(&directory)?;
+        }
+        Ok(())
     }
 
     /// Checks that this is a directory of our own that others cannot change and we can; makes nothing.

@@ -21,6 +21,7 @@ mod outbound;
 mod peer;
 mod reload;
 mod running;
+pub mod runs;
 pub mod secrets;
 mod shutdown;
 mod start;

@@ -30,6 +30,7 @@ use crate::logging::{Echo, Logs};
 use crate::neighbours;
 use crate::otlp::Export;
 use crate::running::{self, Running};
+use crate::runs;
 use crate::secrets::{Secrets, SecretsError};
 use crate::shutdown::{self, Stop};
 use crate::tls::{Certificate, Tls};
@@ -125,6 +126,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     let tls = Certificate::load(&home, &config.http).map_err(ConfigError::from)?.map(Tls::new);
     let identity = Identity::load_or_make(&home)?;
     let logs = open_logs(&home, &config, echo, &clock, &read.secrets)?;
+    runs::sweep(&home).await?;
     let files = running::raise_file_limit();
     let fresh = first::is_fresh(&home, &config);
     let store = Store::open(&config.database.url, home.root()).await?;

@@ -2,6 +2,7 @@
 
 mod certificate;
 mod handshake;
+mod own;
 mod shown;
 
 use std::sync::{Arc, Once};
@@ -12,6 +13,7 @@ use rustls::ServerConfig;
 pub(crate) use certificate::Certificate;
 pub use certificate::CertificateError;
 pub(crate) use handshake::handshake;
+pub(crate) use own::to_ourselves;
 pub use shown::{Shown, inspect_certificate};
 
 /// Makes ring the provider of this process. Whoever builds something that speaks TLS calls this first.

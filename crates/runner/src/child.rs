@@ -79,6 +79,12 @@ impl Child {
         self.tail.text()
     }
 
+    /// Comes back once it and all it started have ended. It holds no part of the child: for tasks that serve it from outside.
+    pub fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut ended = self.ended.clone();
+        async move { drop(ended.wait_for(Option::is_some).await) }
+    }
+
     /// How it ended, once it and all it started have. Cancel safe; can be asked again.
     pub async fn wait(&mut self) -> Ending {
         match self.ended.wait_for(Option::is_some).await {

@@ -22,6 +22,18 @@ fn a_missing_home_is_made_for_its_owner_alone() {
 }
 
 #[test]
+fn what_programs_need_is_made_for_its_owner_alone_even_without_a_daemon() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::at(&dir.path().join("home")).unwrap();
+    home.prepare_runs().unwrap();
+    for directory in [home.root().to_owned(), home.root().join("run"), home.children(), home.scratch()] {
+        assert_eq!(mode(&directory), 0o700, "{}", directory.display());
+    }
+    fs::set_permissions(home.scratch(), Permissions::from_mode(0o777)).unwrap();
+    assert!(home.prepare_runs().unwrap_err().to_string().contains("chmod 700"));
+}
+
+#[test]
 fn a_home_that_others_may_write_is_refused_with_the_command_that_closes_it() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::at(dir.path()).unwrap();

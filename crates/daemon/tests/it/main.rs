@@ -23,6 +23,7 @@ mod mcp;
 pub mod mcp_client;
 #[path = "../../../../testkit/src/postgres.rs"]
 pub mod postgres;
+mod runs;
 mod sink;
 mod telemetry;
 #[path = "../../../../testkit/src/wait.rs"]
