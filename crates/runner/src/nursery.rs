@@ -136,9 +136,11 @@ fn new_run() -> Result<String, StartError> {
 }
 
 /// What pipes and sockets fail for.
+#[expect(clippy::needless_pass_by_value, reason = "what `map_err` passes")]
 fn short(error: io::Error) -> StartError {
     StartError::Setup(format!("this process has no room for its pipes: {error}"))
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests;

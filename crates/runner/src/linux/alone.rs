@@ -14,7 +14,7 @@ const SIGN: &str = "COVENANT_TEST_ALONE";
 
 /// Whether the calling test, of that full name, has a process of its own. If not, it is run again in one, without
 /// others beside it, and must pass.
-pub(super) fn alone(test: &str) -> bool {
+pub(crate) fn alone(test: &str) -> bool {
     if std::env::var_os(SIGN).is_some() {
         // So that whatever the test leaves behind is found, and ended at its end.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
@@ -36,12 +36,12 @@ pub(super) fn alone(test: &str) -> bool {
 const PART: &str = "COVENANT_TEST_PART";
 
 /// The part that this process plays in a test, if it was started for one.
-pub(super) fn part() -> Option<String> {
+pub(crate) fn part() -> Option<String> {
     std::env::var(PART).ok()
 }
 
 /// A child that runs the same test again, to play a part in it; waits until it [`is_ready`].
-pub(super) fn play(test: &str, part: &str) -> Child {
+pub(crate) fn play(test: &str, part: &str) -> Child {
     let arguments: [OsString; 4] = ["--exact", test, "--nocapture", "--test-threads=1"].map(Into::into);
     let environment = [(SIGN.into(), "1".into()), (PART.into(), part.into())];
     let mut child = command(&std::env::current_exe().unwrap(), &arguments, &environment)
@@ -55,24 +55,24 @@ pub(super) fn play(test: &str, part: &str) -> Child {
 }
 
 /// Tells who started this part that it is ready, and waits until nobody needs it any more.
-pub(super) fn is_ready() {
+pub(crate) fn is_ready() {
     writeln!(std::io::stdout(), "ready").unwrap();
     std::io::stdin().lines().for_each(drop);
 }
 
 /// Ends a child.
-pub(super) fn end(mut child: Child) {
+pub(crate) fn end(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
 /// Ends everything that a test which is alone has started.
-pub(super) fn end_everything() {
+pub(crate) fn end_everything() {
     assert_eq!(end_all(Duration::from_secs(20), |_, _| ()), []);
 }
 
 /// A child that runs a shell script, with these variables only.
-pub(super) fn shell(script: &str, environment: &[(&str, &str)]) -> Child {
+pub(crate) fn shell(script: &str, environment: &[(&str, &str)]) -> Child {
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
     let mut variables = vec![("PATH".into(), path)];
     variables.extend(environment.iter().map(|(name, value)| (name.into(), value.into())));
@@ -84,7 +84,7 @@ pub(super) fn shell(script: &str, environment: &[(&str, &str)]) -> Child {
 }
 
 /// Looks again and again until it holds; fails after a time no healthy machine needs.
-pub(super) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = std::time::Instant::now();
     while !holds() {
         assert!(begun.elapsed().as_secs() < 30, "it never came to be that {what}");

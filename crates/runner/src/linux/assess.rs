@@ -33,21 +33,19 @@ pub(super) fn namespaces(sandbox: &Sandbox, go: &Go) -> Report {
             report.keeps(Promise::Neighbours, &["pid namespace", "ipc namespace", "network namespace"]);
         }
     }
-    if go.identity == Identity::Same && getuid().is_root() {
-        report.keeps_partly(
-            Promise::Privileges,
-            &["no new privileges", "no capabilities", "user namespace"],
-            "the daemon runs as root and may not run programs as another user",
-        );
-    } else {
-        report.keeps(Promise::Privileges, &["no new privileges", "no capabilities", "user namespace"]);
-    }
+    privileges(&mut report, go.identity, &["no new privileges", "no capabilities", "user namespace"]);
     report.keeps(Promise::Calls, &["seccomp"]);
     report
 }
 
 /// For a program that shares the namespaces of the host; `why` there are none of its own.
-pub(super) fn shared(sandbox: &Sandbox, watched: &Report, ports: &[u16], why: &str) -> Report {
+pub(super) fn shared(
+    sandbox: &Sandbox,
+    identity: Identity,
+    watched: &Report,
+    ports: &[u16],
+    why: &str,
+) -> Report {
     let strength = fence::strength();
     let mut report = watched.clone();
     report.keeps_partly(
@@ -79,9 +77,17 @@ pub(super) fn shared(sandbox: &Sandbox, watched: &Report, ports: &[u16], why: &s
             format!("no pid namespace ({why}): processes of the same user can be signalled"),
         );
     }
-    report.keeps(Promise::Privileges, &["no new privileges", "no capabilities"]);
+    privileges(&mut report, identity, &["no new privileges", "no capabilities"]);
     report.keeps(Promise::Calls, &["seccomp"]);
     report
+}
+
+fn privileges(report: &mut Report, identity: Identity, by: &[&str]) {
+    if identity == Identity::Same && getuid().is_root() {
+        let note = "the daemon runs as root and may not run programs as another user";
+        return report.keeps_partly(Promise::Privileges, by, note);
+    }
+    report.keeps(Promise::Privileges, by);
 }
 
 fn network(report: &mut Report, sandbox: &Sandbox, ports: &[u16], why: &str) {

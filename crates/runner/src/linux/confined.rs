@@ -9,7 +9,7 @@ use rustix::process::{Pid, getpid};
 use crate::channel::{Channel, wait_for};
 use crate::control::{Assignment, Refusal, Word};
 use crate::linux::cgroup::Cgroup;
-use crate::linux::fence::{Fence, Gaps};
+use crate::linux::fence::{self, Fence, Gaps};
 use crate::linux::identity::{self, Identity};
 use crate::linux::inside::{Go, Inside};
 use crate::linux::landlock::Ports;
@@ -180,14 +180,14 @@ fn behind_fence(
     why: &str,
 ) -> Result<Started, Refusal> {
     let Assignment { run, order } = assignment;
-    let identity = Identity::wanted();
+    let identity = Identity::attainable();
     let ways = door::shared(sandbox).map_err(setup)?;
     let watched = watched();
-    let report = assess::shared(sandbox, &watched, &ways.ports, why);
+    let report = assess::shared(sandbox, identity, &watched, &ways.ports, why);
     if sandbox.required && !report.is_whole() {
         return Err(Refusal::Required(report));
     }
-    let scratch = Scratch::make(&sandbox.scratch, run).map_err(Refusal::Setup)?;
+    let scratch = Scratch::make(&sandbox.scratch, run, identity.ids()).map_err(Refusal::Setup)?;
     let mut write = sources.paths(&[Use::Write, Use::Device]);
     write.push(scratch.path().to_owned());
     let mut read = sources.paths(&[Use::System, Use::Named]);
@@ -196,7 +196,7 @@ fn behind_fence(
         if sandbox.network == Network::Full { Ports::All } else { Ports::Only(ways.ports.clone()) };
     let bind = sandbox.network == Network::Full;
     let local = Local { processes: None, file: Some(sandbox.disk_mb.saturating_mul(MEGABYTE)) };
-    let gaps = Gaps { read, write, connect, bind, unix_sockets: false, local };
+    let gaps = Gaps { read, write, connect, bind, unix_sockets: fence::strength().sockets, local };
     let mut fence = Fence::new(sandbox, gaps).map_err(setup)?;
     let mut decided = ways.environment.clone();
     for name in ["HOME", "TMPDIR"] {

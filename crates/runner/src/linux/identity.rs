@@ -28,6 +28,15 @@ impl Identity {
         if getuid().is_root() { Self::Nobody } else { Self::Same }
     }
 
+    /// Who it can be without a user namespace: a root that has no other users cannot become one.
+    pub(super) fn attainable() -> Self {
+        let has = |file: &str| std::fs::read_to_string(file).is_ok_and(|map| covers(&map, NOBODY));
+        match Self::wanted() {
+            Self::Nobody if has("/proc/self/uid_map") && has("/proc/self/gid_map") => Self::Nobody,
+            _ => Self::Same,
+        }
+    }
+
     /// Its numbers.
     pub(super) fn ids(self) -> (u32, u32) {
         match self {
@@ -54,6 +63,17 @@ pub(super) fn map(pid: Pid) -> io::Result<Identity> {
     std::fs::write(file("uid_map"), format!("{uid} {uid} 1\n"))?;
     std::fs::write(file("gid_map"), format!("{gid} {gid} 1\n"))?;
     Ok(Identity::Same)
+}
+
+/// Whether a map of users, as the kernel writes it, has this number.
+fn covers(map: &str, number: u32) -> bool {
+    map.lines().any(|line| {
+        let mut fields = line.split_ascii_whitespace().map(str::parse::<u64>);
+        let (Some(Ok(first)), Some(Ok(_)), Some(Ok(count))) = (fields.next(), fields.next(), fields.next()) else {
+            return false;
+        };
+        u64::from(number).checked_sub(first).is_some_and(|at| at < count)
+    })
 }
 
 /// Becomes that user and gives up every privilege, for good.
@@ -91,5 +111,18 @@ pub(super) fn last_of_its_kind() {
     for kind in ["user", "pid", "net", "ipc", "uts", "cgroup", "time"] {
         // A kernel that does not know one has none to give.
         std::fs::write(format!("/proc/sys/user/max_{kind}_namespaces"), "0").ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_of_users_is_read_as_the_kernel_writes_it() {
+        assert!(covers("         0          0 4294967295\n", NOBODY));
+        assert!(covers("0 1000 1\n1 100000 65536\n", NOBODY));
+        assert!(!covers("0 1000 1\n1 100000 65533\n", NOBODY));
+        assert!(!covers("0 0 1\n", NOBODY) && !covers("", NOBODY) && !covers("nonsense", NOBODY));
     }
 }

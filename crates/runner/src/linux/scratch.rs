@@ -15,9 +15,6 @@ use rustix::fs::{chmod, chown, fchmod, fstat, open, openat, renameat_with, unlin
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-/// The user and group that programs run as when we are root.
-const NOBODY: u32 = 65534;
-
 /// How often a directory that fills while it is emptied is emptied again.
 const ROUNDS: usize = 100;
 
@@ -32,7 +29,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// Makes an empty directory for that run, for nobody but the program's user.
-    pub(crate) fn make(parent: &Path, run: &str) -> Result<Self, String> {
+    pub(crate) fn make(parent: &Path, run: &str, owner: (u32, u32)) -> Result<Self, String> {
         let path = parent.join(run);
         let told = |cause: &dyn std::fmt::Display| {
             format!("no scratch directory could be made at {}: {cause}", path.display())
@@ -43,15 +40,16 @@ impl Scratch {
         {
             return Err(told(&"the name of a run is no path"));
         }
-        let root = geteuid().is_root();
+        let (user, group) = owner;
+        let another = geteuid().as_raw() != user;
         // A program that runs as another user must get through to its own directory, but need not see the others.
         let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(if root { 0o711 } else { 0o700 });
+        builder.recursive(true).mode(if another { 0o711 } else { 0o700 });
         builder.create(parent).map_err(|cause| told(&cause))?;
         builder.recursive(false).mode(0o700).create(&path).map_err(|cause| told(&cause))?;
         let scratch = Self { path: path.clone() };
-        if root {
-            let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
+        if another {
+            let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
             chown(&path, Some(user), Some(group)).map_err(|cause| told(&cause))?;
         }
         Ok(scratch)
@@ -205,24 +203,29 @@ mod tests {
     use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
     use super::*;
+    use crate::linux::identity::{Identity, NOBODY};
+
+    fn owner() -> (u32, u32) {
+        Identity::attainable().ids()
+    }
     use crate::linux::alone::alone;
 
     #[test]
     fn a_directory_of_ones_own_is_made_once_and_goes_with_all_in_it() {
         let home = tempfile::tempdir().unwrap();
         let parent = home.path().join("scratch");
-        let scratch = Scratch::make(&parent, "run-1").unwrap();
+        let scratch = Scratch::make(&parent, "run-1", owner()).unwrap();
         let found = fs::metadata(scratch.path()).unwrap();
         assert_eq!(found.mode() & 0o777, 0o700);
         assert_eq!(found.uid(), if geteuid().is_root() { NOBODY } else { geteuid().as_raw() });
-        let error = Scratch::make(&parent, "run-1").unwrap_err();
+        let error = Scratch::make(&parent, "run-1", owner()).unwrap_err();
         assert!(error.contains("run-1"), "{error}");
         fs::create_dir_all(scratch.path().join("a/b")).unwrap();
         scratch.remove().unwrap();
         assert_eq!(fs::read_dir(&parent).unwrap().count(), 0);
         remove(&parent.join("run-1")).unwrap();
         for name in ["..", ".", "", "a/b", "/etc"] {
-            assert!(Scratch::make(&parent, name).is_err(), "{name}");
+            assert!(Scratch::make(&parent, name, owner()).is_err(), "{name}");
         }
     }
 
@@ -230,7 +233,7 @@ mod tests {
     fn what_links_lead_to_stays() {
         let (home, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(elsewhere.path().join("kept"), "kept").unwrap();
-        let scratch = Scratch::make(home.path(), "run").unwrap();
+        let scratch = Scratch::make(home.path(), "run", owner()).unwrap();
         symlink(elsewhere.path(), scratch.path().join("directory")).unwrap();
         symlink(elsewhere.path().join("kept"), scratch.path().join("file")).unwrap();
         fs::create_dir(scratch.path().join("below")).unwrap();
@@ -247,7 +250,7 @@ mod tests {
     #[test]
     fn directories_nested_deeper_than_any_path_are_removed() {
         let home = tempfile::tempdir().unwrap();
-        let scratch = Scratch::make(home.path(), "run").unwrap();
+        let scratch = Scratch::make(home.path(), "run", owner()).unwrap();
         let mut here = open(scratch.path(), WAY, Mode::empty()).unwrap();
         let name = CString::new("d".repeat(200)).unwrap();
         for _ in 0..1000 {
@@ -273,7 +276,7 @@ mod tests {
             set_thread_res_uid(user, user, user).unwrap();
         }
         let parent = home.path().join("parent");
-        let scratch = Scratch::make(&parent, "run").unwrap();
+        let scratch = Scratch::make(&parent, "run", owner()).unwrap();
         for mode in [0o000, 0o400, 0o300, 0o500] {
             let path = scratch.path().join(format!("{mode:o}"));
             fs::create_dir_all(path.join("a/b")).unwrap();
@@ -292,7 +295,7 @@ mod tests {
     fn a_directory_that_is_filled_while_it_goes_is_removed_all_the_same() {
         let home = tempfile::tempdir().unwrap();
         for _ in 0..3 {
-            let scratch = Scratch::make(home.path(), "run").unwrap();
+            let scratch = Scratch::make(home.path(), "run", owner()).unwrap();
             let path = scratch.path().to_owned();
             let writer = std::thread::spawn(move || {
                 for number in 0..100 {

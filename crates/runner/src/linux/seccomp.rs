@@ -95,3 +95,10 @@ fn search(ranges: &[(u32, Rule)]) -> Rule {
         (_, []) => Answer::NO_CALL.into(),
     }
 }
+
+/// Makes this process believe that the kernel lacks one call.
+#[cfg(test)]
+pub(super) fn without_call(call: libc::c_long) -> std::io::Result<()> {
+    let rule = Word::Number.equals(table::number(call)).then(Answer::NO_CALL, Answer::Allow);
+    super::sys::filter_calls(&assemble::assemble(&rule))
+}

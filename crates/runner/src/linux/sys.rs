@@ -140,8 +140,10 @@ fn outcome(returned: libc::c_long) -> io::Result<libc::c_long> {
     if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(returned) }
 }
 
+#[cfg(all(test, target_arch = "x86_64"))]
+pub(crate) use trial::i386_getpid;
 #[cfg(test)]
-pub(crate) use trial::{call, fork, i386_getpid};
+pub(crate) use trial::{call, fork};
 
 /// What tests need to try things the way a hostile program would.
 #[cfg(test)]

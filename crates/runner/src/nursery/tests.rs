@@ -112,7 +112,7 @@ async fn a_child_that_is_dropped_and_a_start_that_is_given_up_leave_nothing() {
     stubborn.leaves_nothing().await;
 
     let mut stubborn = Stubborn::new("true");
-    stubborn.nursery.patience.start = Duration::from_secs(60);
+    stubborn.nursery.patience.start = Duration::from_mins(1);
     let note = stubborn.directory.path().join("run");
     let begun = async {
         while !note.exists() {

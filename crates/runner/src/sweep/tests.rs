@@ -113,7 +113,7 @@ fn scratch_directories_go_too_but_only_those_named_after_their_run() {
     fs::create_dir(scratch.join("precious")).unwrap();
     std::os::unix::fs::symlink(scratch.join("precious"), inner.join("link")).unwrap();
     fs::write(scratch.join("precious/file"), "kept").unwrap();
-    fs::set_permissions(inner.parent().unwrap(), Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(inner.parent().unwrap(), Permissions::from_mode(0o0)).unwrap();
     ledger.write(&Record { scratch: Some(scratch.join("run-1")), ..record("run-1") }).unwrap();
     ledger.write(&Record { scratch: Some(scratch.join("precious")), ..record("run-2") }).unwrap();
     ledger.write(&Record { scratch: Some(scratch.join("run-3")), ..record("run-3") }).unwrap();

@@ -17,6 +17,10 @@ pub(super) fn rules(calls: Calls) -> Vec<(u32, Rule)> {
         (number(libc::SYS_clone), clone()),
         (number(libc::SYS_personality), personality()),
         (number(libc::SYS_mknodat), no_devices(2)),
+        (number(libc::SYS_openat), no_set_id_when_made(2, 3)),
+        (number(libc::SYS_fchmod), no_set_id(1)),
+        (number(libc::SYS_fchmodat), no_set_id(2)),
+        (number(libc::SYS_fchmodat2), no_set_id(2)),
         (number(libc::SYS_ioctl), ioctl()),
         (number(libc::SYS_socket), socket(calls)),
         (number(libc::SYS_socketpair), socketpair(calls)),
@@ -29,7 +33,12 @@ pub(super) fn rules(calls: Calls) -> Vec<(u32, Rule)> {
         (number(libc::SYS_sched_setattr), own_schedule()),
     ];
     #[cfg(target_arch = "x86_64")]
-    rules.push((number(libc::SYS_mknod), no_devices(1)));
+    rules.extend([
+        (number(libc::SYS_mknod), no_devices(1)),
+        (number(libc::SYS_open), no_set_id_when_made(1, 2)),
+        (number(libc::SYS_creat), no_set_id(1)),
+        (number(libc::SYS_chmod), no_set_id(1)),
+    ]);
     if calls.network != Network::Full {
         rules.push((number(libc::SYS_sendto), no_fast_open(3)));
         rules.push((number(libc::SYS_sendmsg), no_fast_open(2)));
@@ -61,7 +70,19 @@ fn personality() -> Rule {
 /// Files, pipes and sockets, but no devices.
 fn no_devices(mode: u8) -> Rule {
     let devices = [libc::S_IFCHR, libc::S_IFBLK].map(|kind| (kind.cast_signed(), EPERM.into()));
-    Word::Low(mode).choose(libc::S_IFMT, devices.into(), ALLOW)
+    Word::Low(mode).choose(libc::S_IFMT, devices.into(), no_set_id(mode))
+}
+
+/// No file that gives whoever runs it the rights of its owner or group: in a directory that was named to be written, it
+/// would be there for others to run, outside.
+fn no_set_id(mode: u8) -> Rule {
+    Word::Low(mode).has(libc::S_ISUID | libc::S_ISGID).then(EPERM, ALLOW)
+}
+
+/// The same of opening, where it makes the file; else there is no mode, and anything may stand in its place.
+fn no_set_id_when_made(flags: u8, mode: u8) -> Rule {
+    const UNNAMED: i32 = 0o20_000_000; // of O_TMPFILE, without the bit of O_DIRECTORY
+    Word::Low(flags).has((libc::O_CREAT | UNNAMED).cast_unsigned()).then(no_set_id(mode), ALLOW)
 }
 
 /// Nothing that types into a terminal for the user, or turns one into something else. The command is 32 bits wide:

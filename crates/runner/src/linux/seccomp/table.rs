@@ -47,9 +47,9 @@ pub(super) const TABLE: &[Group] = &[
         calls: calls![SYS_unshare, SYS_setns],
     },
     Group {
-        why: "its flags lie behind a pointer, where no filter sees them; C libraries go on with `clone`",
+        why: "what they should do lies behind a pointer, where no filter sees it; libraries go on with `clone` and `openat`",
         answer: Answer::NO_CALL,
-        calls: calls![SYS_clone3],
+        calls: calls![SYS_clone3, SYS_openat2],
     },
     Group {
         why: "the view of files is made once, before the program starts",

@@ -6,7 +6,7 @@ use super::{USUAL, filters, install};
 use crate::linux::attempt::{Outcome, attempt, works_behind, works_only_without};
 use crate::linux::seccomp::rule::Answer;
 use crate::linux::seccomp::table;
-use crate::linux::sys::{call, fork, i386_getpid};
+use crate::linux::sys::{call, fork};
 
 const ENOSYS: i32 = libc::ENOSYS;
 const EPERM: i32 = libc::EPERM;
@@ -31,6 +31,38 @@ fn every_call_in_the_table_answers_as_it_says() {
             let outcome = behind(|| done(call(refused.number.into(), [0; 6])));
             assert_eq!(outcome, Outcome::Failed(error), "{}: {}", refused.name, group.why);
         }
+    }
+}
+
+/// The table is not its own witness: of each kind, one call that must be in it.
+#[test]
+fn each_kind_of_call_is_refused() {
+    let kinds = [
+        (libc::SYS_setns, EPERM),
+        (libc::SYS_clone3, ENOSYS),
+        (libc::SYS_mount, EPERM),
+        (libc::SYS_fsopen, EPERM),
+        (libc::SYS_open_by_handle_at, EPERM),
+        (libc::SYS_process_vm_readv, EPERM),
+        (libc::SYS_pidfd_getfd, EPERM),
+        (libc::SYS_add_key, EPERM),
+        (libc::SYS_bpf, EPERM),
+        (libc::SYS_perf_event_open, EPERM),
+        (libc::SYS_userfaultfd, EPERM),
+        (libc::SYS_io_uring_setup, ENOSYS),
+        (libc::SYS_vmsplice, ENOSYS),
+        (libc::SYS_shmget, ENOSYS),
+        (libc::SYS_msgget, ENOSYS),
+        (libc::SYS_semget, ENOSYS),
+        (libc::SYS_mq_open, ENOSYS),
+        (libc::SYS_mbind, ENOSYS),
+        (libc::SYS_clock_settime, EPERM),
+        (libc::SYS_finit_module, EPERM),
+        (libc::SYS_swapon, EPERM),
+        (libc::SYS_syslog, EPERM),
+    ];
+    for (number, error) in kinds {
+        assert_eq!(behind(|| done(call(number, [0; 6]))), Outcome::Failed(error), "{number}");
     }
 }
 
@@ -85,7 +117,7 @@ fn a_flag_hidden_among_upper_bits_is_found() {
         ("a line discipline", libc::SYS_ioctl, [0, above | 0x5423, 0, 0, 0, 0], EPERM),
         ("characters typed into a terminal", libc::SYS_ioctl, [0, above | 0x5412, 0, 0, 0, 0], EPERM),
         ("a personality", libc::SYS_personality, [above | 8, 0, 0, 0, 0, 0], EPERM),
-        ("a socket", libc::SYS_socket, [above | 38, 5, 0, 0, 0, 0], libc::EAFNOSUPPORT),
+        ("a socket", libc::SYS_socket, [above | 0x26, 5, 0, 0, 0, 0], libc::EAFNOSUPPORT),
     ];
     for &(name, what, arguments, error) in tries {
         let outcome = behind(|| done(call(what, arguments)));
@@ -99,7 +131,7 @@ fn devices_are_not_made_but_pipes_are() {
     let node = |name: &str, mode: u32| {
         let path =
             std::ffi::CString::new(place.path().join(name).into_os_string().into_encoded_bytes()).unwrap();
-        let at = libc::AT_FDCWD as usize;
+        let at = libc::AT_FDCWD.cast_unsigned() as usize;
         done(call(libc::SYS_mknodat, [at, path.as_ptr() as usize, mode as usize, 0x103, 0, 0]))
     };
     works_behind("a pipe", || install(USUAL), || node("pipe", libc::S_IFIFO | 0o600));
@@ -108,6 +140,30 @@ fn devices_are_not_made_but_pipes_are() {
         let outcome = behind(|| node("device", kind | 0o600));
         assert_eq!(outcome, Outcome::Failed(EPERM));
     }
+}
+
+#[test]
+fn files_that_lend_the_rights_of_their_owner_are_not_made() {
+    let place = tempfile::tempdir().unwrap();
+    let path = std::ffi::CString::new(place.path().join("file").into_os_string().into_encoded_bytes()).unwrap();
+    let (at, name) = (libc::AT_FDCWD.cast_unsigned() as usize, path.as_ptr() as usize);
+    let open = |flags: i32, mode: usize| {
+        done(call(libc::SYS_openat, [at, name, flags.cast_unsigned() as usize, mode, 0, 0]))
+    };
+    let change = |mode: usize| done(call(libc::SYS_fchmodat, [at, name, mode, 0, 0, 0]));
+    works_only_without("to make one", || install(USUAL), || open(libc::O_CREAT | libc::O_WRONLY, 0o4755), EPERM);
+    works_behind("to make another", || install(USUAL), || open(libc::O_CREAT | libc::O_WRONLY, 0o755));
+    works_behind("to open it, with nonsense for a mode", || install(USUAL), || open(libc::O_RDONLY, 0o6777));
+    works_behind("to change its mode", || install(USUAL), || change(0o1700));
+    for mode in [0o4755, 0o2755, 0o6755] {
+        works_only_without("to change it so", || install(USUAL), || change(mode), EPERM);
+    }
+    let unnamed = || {
+        let place = std::ffi::CString::new(place.path().as_os_str().as_encoded_bytes()).unwrap();
+        let flags = (libc::O_TMPFILE | libc::O_WRONLY).cast_unsigned() as usize;
+        done(call(libc::SYS_openat, [at, place.as_ptr() as usize, flags, 0o4755, 0, 0]))
+    };
+    assert_eq!(behind(unnamed), Outcome::Failed(EPERM), "one without a name");
 }
 
 #[test]
@@ -126,6 +182,8 @@ fn limits_and_priorities_of_others_are_out_of_reach() {
     works_behind("to set its own limits", || install(USUAL), || set(0));
     let outcome = behind(|| set(parent));
     assert_eq!(outcome, Outcome::Failed(EPERM), "to set the parent's limits");
+    let high = || done(call(libc::SYS_prlimit64, [parent, core, 1 << 40, 0, 0, 0]));
+    assert_eq!(behind(high), Outcome::Failed(EPERM), "a new limit at an address whose lower half is nothing");
     let now = rustix::process::getpriority_process(None).unwrap();
     let nice =
         |who: usize| done(call(libc::SYS_setpriority, [0, who, now.cast_unsigned() as usize, 0, 0, 0]));
@@ -155,8 +213,8 @@ fn the_numbers_of_x32_and_of_the_future_are_unknown() {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_call_by_the_numbers_of_32_bit_programs_ends_the_process() {
-    let ask = || if i386_getpid() > 0 { Ok(()) } else { Err(io::ErrorKind::Other.into()) };
-    let outcome = behind(|| ask());
+    let ask = || if crate::linux::sys::i386_getpid() > 0 { Ok(()) } else { Err(io::ErrorKind::Other.into()) };
+    let outcome = behind(ask);
     // A kernel without that table ends the process by itself, with another signal.
     let expected = if attempt(ask) == Outcome::Fine { libc::SIGSYS } else { libc::SIGSEGV };
     assert_eq!(outcome, Outcome::Killed(expected));
@@ -193,6 +251,6 @@ fn a_second_filter_can_only_take_away() {
         || done(call(libc::SYS_unshare, [0; 6])),
         EPERM,
     );
-    let outcome = behind(|| again());
+    let outcome = behind(again);
     assert_eq!(outcome, Outcome::Failed(EPERM));
 }

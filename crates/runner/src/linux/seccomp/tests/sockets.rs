@@ -1,9 +1,11 @@
 //! Which sockets there are, by the mode of the network.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::{UnixDatagram, UnixStream};
+
+use rustix::net::{AddressFamily, SendFlags, SocketType};
 
 use super::{Calls, install};
 use crate::linux::attempt::{Outcome, attempt, works_behind, works_only_without};
@@ -127,33 +129,22 @@ fn tcp_works_on_the_loopback_in_every_mode() {
     }
 }
 
-/// The address of a listener, as the kernel takes it.
-fn address(listener: &TcpListener) -> libc::sockaddr_in {
-    libc::sockaddr_in {
-        sin_family: libc::AF_INET as u16,
-        sin_port: listener.local_addr().unwrap().port().to_be(),
-        sin_addr: libc::in_addr { s_addr: u32::from(Ipv4Addr::LOCALHOST).to_be() },
-        sin_zero: [0; 8],
-    }
-}
-
 #[test]
 fn sending_does_not_connect() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let address = address(&listener);
+    let SocketAddr::V4(address) = listener.local_addr().unwrap() else { panic!("no IPv4") };
     let send = || {
-        let socket =
-            rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None)?;
-        let (descriptor, flags) = (socket.as_raw_fd() as usize, libc::MSG_FASTOPEN as usize);
-        let to = std::ptr::from_ref(&address) as usize;
-        call(libc::SYS_sendto, [descriptor, b"hello".as_ptr() as usize, 5, flags, to, 16]).map(drop)
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None)?;
+        let flags = SendFlags::from_bits_retain(libc::MSG_FASTOPEN.cast_unsigned());
+        rustix::net::sendto(&socket, b"hello", flags, &address)?;
+        Ok(())
     };
     assert_eq!(attempt(send), Outcome::Fine, "without the filter");
     for network in CLOSED {
         assert_eq!(outcome(Calls { network, unix_sockets: true }, send), Outcome::Failed(libc::EOPNOTSUPP));
         for (what, flags) in [(libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {
             let mut arguments = [0; 6];
-            arguments[flags] = libc::MSG_FASTOPEN as usize;
+            arguments[flags] = libc::MSG_FASTOPEN.cast_unsigned() as usize;
             let bare = || call(what, arguments).map(drop);
             assert_eq!(
                 outcome(Calls { network, unix_sockets: true }, bare),
@@ -167,9 +158,9 @@ fn sending_does_not_connect() {
 #[test]
 fn a_tcp_socket_stays_one() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let socket = listener.as_raw_fd() as usize;
+    let socket = listener.as_raw_fd().cast_unsigned() as usize;
     let option = |name: i32, value: &[u8]| {
-        let (level, name) = (libc::IPPROTO_TCP as usize, name as usize);
+        let (level, name) = (libc::IPPROTO_TCP as usize, name.cast_unsigned() as usize);
         call(libc::SYS_setsockopt, [socket, level, name, value.as_ptr() as usize, value.len(), 0]).map(drop)
     };
     for network in EVERY {
