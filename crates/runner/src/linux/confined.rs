@@ -139,12 +139,12 @@ fn counted(
     // What is in the scratch directory is memory as well, and has its own limit.
     let memory = sandbox.memory_mb.saturating_add(sandbox.disk_mb).saturating_mul(MEGABYTE);
     let cgroup = Cgroup::make(&assignment.run, memory, sandbox.pids.saturating_add(1)).ok();
-    let cgroup = cgroup.and_then(|cgroup| match cgroup.admit(first.pid()) {
-        Ok(()) => Some(cgroup),
-        Err(_) => {
-            cgroup.remove();
-            None
+    let cgroup = cgroup.and_then(|cgroup| {
+        if cgroup.admit(first.pid()).is_ok() {
+            return Some(cgroup);
         }
+        cgroup.remove();
+        None
     });
     let mut report = Report::default();
     let mut memory = vec!["watchdog"];

@@ -81,13 +81,12 @@ impl Strength {
 #[derive(Debug)]
 pub(crate) struct Prepared {
     rules: RulesetCreated,
-    absent: Vec<(PathBuf, io::Error)>,
 }
 
-/// Makes the rules. A path that cannot be opened cannot be allowed either: it is left out, and the caller told.
+/// Makes the rules. A path that cannot be opened cannot be allowed either, and is named.
 pub(crate) fn prepare(fence: &Fence) -> io::Result<Prepared> {
     let rules = handled(fence).and_then(Ruleset::create).map_err(io::Error::other)?;
-    let mut prepared = Prepared { rules, absent: vec![] };
+    let mut prepared = Prepared { rules };
     for path in &fence.read {
         prepared = prepared.allow(path, AccessFs::from_read(KNOWN))?;
     }
@@ -133,11 +132,6 @@ fn fitting(rights: BitFlags<AccessFs>, kind: FileType) -> BitFlags<AccessFs> {
 }
 
 impl Prepared {
-    /// The paths that are not within although they were named, and why.
-    pub(crate) fn absent(&self) -> &[(PathBuf, io::Error)] {
-        &self.absent
-    }
-
     /// Puts the fence up around the calling thread and all it will start, for good; the caller has one thread. Where
     /// the kernel has no Landlock, this does nothing but give up gaining privileges.
     pub(crate) fn restrict(self) -> io::Result<()> {
@@ -145,16 +139,14 @@ impl Prepared {
     }
 
     fn allow(mut self, path: &Path, rights: BitFlags<AccessFs>) -> io::Result<Self> {
-        let opened = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-        let described = opened.and_then(|file| rustix::fs::fstat(&file).map(|about| (file, about)));
-        match described {
-            Ok((file, about)) => {
-                let rights = fitting(rights, FileType::from_raw_mode(about.st_mode));
-                let rule = PathBeneath::new(file, rights);
-                self.rules = self.rules.add_rule(rule).map_err(io::Error::other)?;
-            }
-            Err(cause) => self.absent.push((path.to_owned(), cause.into())),
-        }
+        let named = |cause: rustix::io::Errno| {
+            let cause = io::Error::from(cause);
+            io::Error::new(cause.kind(), format!("{} cannot be opened: {cause}", path.display()))
+        };
+        let file = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(named)?;
+        let about = rustix::fs::fstat(&file).map_err(named)?;
+        let rights = fitting(rights, FileType::from_raw_mode(about.st_mode));
+        self.rules = self.rules.add_rule(PathBeneath::new(file, rights)).map_err(io::Error::other)?;
         Ok(self)
     }
 }

@@ -168,9 +168,9 @@ mod trial {
 
     /// Any system call by its number.
     pub(crate) fn call(number: libc::c_long, arguments: [usize; 6]) -> io::Result<i64> {
-        let [a, b, c, d, e, f] = arguments;
+        let [first, second, third, fourth, fifth, sixth] = arguments;
         // SAFETY: not in general. Tests pass zeroes, numbers, or pointers to what they own and the call expects.
-        let answer = unsafe { libc::syscall(number, a, b, c, d, e, f) };
+        let answer = unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) };
         if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(answer) }
     }
 
