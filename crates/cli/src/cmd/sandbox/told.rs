@@ -104,6 +104,7 @@ mod tests {
             output: super::super::play::Kept::default(),
             is_output_gone: false,
             errors: String::new(),
+            refused: Vec::new(),
         };
         failure(&run(line), &played).map(|failure| {
             assert_eq!(failure.exit(), Exit::Failed);
