@@ -72,7 +72,7 @@ pub(super) fn end_everything() {
 }
 
 /// A child that runs a shell script, with these variables only.
-pub(super) fn shell(script: &str, environment: &[(&str, &str)]) -> Child {
+pub(crate) fn shell(script: &str, environment: &[(&str, &str)]) -> Child {
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
     let mut variables = vec![("PATH".into(), path)];
     variables.extend(environment.iter().map(|(name, value)| (name.into(), value.into())));
@@ -84,7 +84,7 @@ pub(super) fn shell(script: &str, environment: &[(&str, &str)]) -> Child {
 }
 
 /// Looks again and again until it holds; fails after a time no healthy machine needs.
-pub(super) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = std::time::Instant::now();
     while !holds() {
         assert!(begun.elapsed().as_secs() < 30, "it never came to be that {what}");
