@@ -13,6 +13,7 @@ use crate::drain::drain;
 use crate::fit::assignment;
 use crate::keeper::{Keeper, Orders, Patience};
 use crate::launch::{self, StartError};
+use crate::launcher;
 use crate::ledger::{Ledger, LedgerError, Record, Swept};
 use crate::order::Order;
 use crate::pipes::{Input, Output};
@@ -34,9 +35,13 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// The program that runs now, whatever has happened to its file since.
+    /// The program that runs now; on Linux whatever has happened to its file since.
     pub fn own() -> Self {
-        Self { program: PathBuf::from("/proc/self/exe"), arguments: vec!["launch".to_owned()] }
+        #[cfg(target_os = "linux")]
+        let program = PathBuf::from("/proc/self/exe");
+        #[cfg(not(target_os = "linux"))]
+        let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("covenant"));
+        Self { program, arguments: vec![launcher::WORD.to_owned()] }
     }
 }
 
