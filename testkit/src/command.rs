@@ -56,6 +56,12 @@ impl Command {
         self
     }
 
+    /// In that directory.
+    pub fn directory(mut self, path: &Path) -> Self {
+        self.inner.current_dir(path);
+        self
+    }
+
     /// With that on standard input.
     pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = Some(bytes.into());
@@ -107,7 +113,10 @@ impl Command {
     }
 
     /// Starts it with pipes on its three streams.
-    pub(crate) fn spawn(mut self) -> Child {
+    ///
+    /// # Panics
+    /// If the program is not there.
+    pub fn spawn(mut self) -> Child {
         self.inner.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         self.inner.spawn().expect("the program starts")
     }

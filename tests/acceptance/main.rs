@@ -24,6 +24,8 @@ mod mcp_http;
 mod operating;
 mod pact;
 mod rest;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod sandbox_run;
 
 use covenant_testkit::Home;

@@ -10,7 +10,7 @@ pub(crate) mod alone;
 mod assess;
 #[cfg(test)]
 mod attempt;
-mod cgroup;
+pub(crate) mod cgroup;
 mod confined;
 mod door;
 mod fence;
@@ -20,7 +20,7 @@ mod landlock;
 mod limits;
 mod monitor;
 mod program;
-mod scratch;
+pub(crate) mod scratch;
 mod seccomp;
 mod shift;
 mod sources;

@@ -2,9 +2,7 @@
 //! every process of a run carries.
 
 use std::collections::BTreeSet;
-use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -45,6 +43,8 @@ pub(crate) fn end(records: &[Record]) -> usize {
     if stuck > 0 {
         tracing::warn!(target: "covenant", stuck, "killed processes of earlier runs are still there");
     }
+    #[cfg(target_os = "linux")]
+    crate::linux::cgroup::sweep();
     for record in records {
         clear_scratch(record);
     }
@@ -67,36 +67,13 @@ fn discard(path: &Path, cause: &io::Error) {
 fn clear_scratch(record: &Record) {
     let named_after_it = |path: &&PathBuf| path.file_name().is_some_and(|name| name == record.run.as_str());
     let Some(scratch) = record.scratch.as_ref().filter(named_after_it) else { return };
-    if let Err(error) = remove_tree(scratch) {
+    #[cfg(target_os = "linux")]
+    let removed = crate::linux::scratch::remove(scratch);
+    #[cfg(not(target_os = "linux"))]
+    let removed = std::fs::remove_dir_all(scratch);
+    if let Err(error) = removed {
         tracing::warn!(target: "covenant", "{} of an earlier run cannot be removed: {error}", scratch.display());
     }
-}
-
-/// Removes a directory and all in it, also where its owner locked himself out.
-fn remove_tree(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            unlock(path)?;
-            fs::remove_dir_all(path)
-        }
-        other => other,
-    }
-}
-
-/// Makes every directory of a tree one that can be cleared. Nothing lives that could put a link in the way.
-fn unlock(path: &Path) -> io::Result<()> {
-    let mut waiting = vec![path.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        fs::set_permissions(&directory, Permissions::from_mode(0o700))?;
-        for entry in fs::read_dir(&directory)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                waiting.push(entry.path());
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(target_os = "linux")]

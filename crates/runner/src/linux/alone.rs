@@ -77,6 +77,7 @@ pub(crate) fn shell(script: &str, environment: &[(&str, &str)]) -> Child {
     let mut variables = vec![("PATH".into(), path)];
     variables.extend(environment.iter().map(|(name, value)| (name.into(), value.into())));
     command(Path::new("/bin/sh"), &["-c".into(), script.into()], &variables)
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()

@@ -82,9 +82,7 @@ fn in_namespaces(
         other => {
             first.kill();
             first.wait();
-            if let Some(cgroup) = cgroup {
-                cgroup.remove();
-            }
+            drop(cgroup);
             Err(match other {
                 Ok(Some(Word::Refused(Refusal::Setup(why)))) => Failed::Namespaces(why, streams),
                 Ok(Some(Word::Refused(refusal))) => Failed::Order(refusal),
@@ -139,12 +137,9 @@ fn counted(
     // What is in the scratch directory is memory as well, and has its own limit.
     let memory = sandbox.memory_mb.saturating_add(sandbox.disk_mb).saturating_mul(MEGABYTE);
     let cgroup = Cgroup::make(&assignment.run, memory, sandbox.pids.saturating_add(1)).ok();
-    let cgroup = cgroup.and_then(|cgroup| {
-        if cgroup.admit(first.pid()).is_ok() {
-            return Some(cgroup);
-        }
-        cgroup.remove();
-        None
+    let cgroup = cgroup.and_then(|mut cgroup| {
+        cgroup.admit(first.pid()).ok()?;
+        Some(cgroup)
     });
     let mut report = Report::default();
     let mut memory = vec!["watchdog"];
@@ -153,8 +148,8 @@ fn counted(
         processes.push("limit on processes");
     }
     if let Some(cgroup) = &cgroup {
-        memory.extend(cgroup.has_memory().then_some("cgroup"));
-        processes.extend(cgroup.has_pids().then_some("cgroup"));
+        memory.extend(cgroup.means(Promise::Memory));
+        processes.extend(cgroup.means(Promise::Processes));
     }
     report.keeps(Promise::Memory, &memory);
     report.keeps(Promise::Processes, &processes);

@@ -133,11 +133,10 @@ impl Started {
         let status = self.end();
         let over = over?.or_else(|| self.cgroup.as_ref().and_then(Cgroup::over));
         let mut usage = sys::usage_of_children();
-        let peaks = [self.watch.as_ref().map(Watch::peak_kb), self.cgroup.as_ref().and_then(Cgroup::peak_kb)];
-        usage.peak_memory_kb = peaks.into_iter().flatten().fold(usage.peak_memory_kb, u64::max);
-        if let Some(cgroup) = self.cgroup.take() {
-            cgroup.remove();
-        }
+        // Not the cgroup's: it counts cached pages of files as well.
+        let seen = self.watch.as_ref().map_or(0, Watch::peak_kb);
+        usage.peak_memory_kb = usage.peak_memory_kb.max(seen);
+        drop(self.cgroup.take());
         if let Some(scratch) = self.scratch.take() {
             // Nobody is left to be told; the next daemon sweeps.
             scratch.remove().ok();

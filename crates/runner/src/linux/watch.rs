@@ -3,6 +3,10 @@
 //! The root itself, which is ours, does not count; all below it does. How long it may be until the next look depends on
 //! what is left: as long as even a program that takes all it can get needs for that, but at most [`LONGEST`]. So a
 //! program far from its limits is looked at a few times a second, and one that races is seen soon after it went over.
+//!
+//! Measured on two busy cores: a look takes 0.15 ms for one process and 0.03 ms for each more, so that watching a small
+//! program with the default limits takes 0.2 % of a core. A program that fills memory as fast as it can, on one to four
+//! threads, went 3 to 27 MiB over 64 MiB and 2 to 29 MiB over 512 MiB before it was stopped.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -22,7 +26,7 @@ const LONGEST: Duration = Duration::from_millis(200);
 
 /// What a program in a hurry takes per second: memory in bytes, tasks.
 const MEMORY_PACE: u64 = 4 * 1024 * 1024 * 1024;
-const TASK_PACE: u64 = 5_000;
+const TASK_PACE: u64 = 2_500;
 
 /// A look that took long is followed by a rest of that many times as long, within [`LONGEST`].
 const REST: u32 = 9;
@@ -112,10 +116,15 @@ impl Watch {
         if first <= u64::from(self.limits.pids) { first } else { first.min(count(&self.members())) }
     }
 
-    /// The sum of what each has; where that is too much, the sum in which shared pages count once.
+    /// The sum of what each has; where that is too much, the sum in which shared pages count once. What one process has
+    /// is not shared: if that alone is too much, there is nothing to check and no time to lose.
     fn memory(&self, members: &[Member], held: u64) -> u64 {
-        let plain = memory::plain(members).with(held);
-        if plain <= self.limits.memory { plain } else { plain.min(memory::proportional(members).with(held)) }
+        let (plain, largest) = memory::plain(members);
+        let (plain, largest) = (plain.with(held), largest.with(0));
+        if plain <= self.limits.memory || largest > self.limits.memory {
+            return plain;
+        }
+        memory::proportional(members).with(held).clamp(largest, plain)
     }
 }
 

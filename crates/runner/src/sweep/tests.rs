@@ -1,6 +1,8 @@
 //! What is left of an earlier host, ended by its records and by the mark.
 
+use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Child;
 
 use tempfile::TempDir;

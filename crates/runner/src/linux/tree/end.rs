@@ -69,7 +69,7 @@ fn below(root: Pid, signal: Signal) -> Vec<Process> {
 }
 
 /// Stops what there is until there is nothing new, then kills it. `signalled` looks, signals and says whom.
-fn strike(mut signalled: impl FnMut(Signal) -> Vec<Process>) -> Vec<Process> {
+pub(in crate::linux) fn strike(mut signalled: impl FnMut(Signal) -> Vec<Process>) -> Vec<Process> {
     let mut held: HashSet<Process> = HashSet::new();
     for _ in 0..LOOKS {
         let before = held.len();
@@ -118,11 +118,12 @@ mod tests {
     use std::collections::HashMap;
     use std::io::{BufRead as _, BufReader};
 
-    use rustix::process::{Resource, Rlimit, setrlimit};
+    use rustix::process::{Gid, Resource, Rlimit, Uid, getuid, setrlimit};
     use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
     use super::*;
     use crate::linux::alone::{alone, shell, until};
+    use crate::linux::tree::{Stat, everyone};
 
     const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -177,15 +178,17 @@ mod tests {
         if !alone("linux::tree::end::tests::a_fork_bomb_is_ended") {
             return;
         }
-        // So that the bomb stays small. The limit does not hold for root.
-        if rustix::process::getuid().is_root() {
-            let nobody = 65534;
-            let (user, group) =
-                (rustix::process::Uid::from_raw(nobody), rustix::process::Gid::from_raw(nobody));
+        // So that the bomb stays small. The limit counts all tasks of a user, and does not hold for root.
+        let mut tasks = 0;
+        if getuid().is_root() {
+            let unused = 200_000 + getpid().as_raw_pid().unsigned_abs();
+            let (user, group) = (Uid::from_raw(unused), Gid::from_raw(unused));
             set_thread_res_gid(group, group, group).unwrap();
             set_thread_res_uid(user, user, user).unwrap();
+        } else {
+            tasks = everyone().into_iter().filter_map(Stat::of).map(|stat| u64::from(stat.threads)).sum();
         }
-        let most = Some(400);
+        let most = Some(tasks + 400);
         setrlimit(Resource::Nproc, Rlimit { current: most, maximum: most }).unwrap();
         let bomb = "trap '' TERM; b() { while :; do b & done; }; b";
         let _child = shell(&format!("setsid sh -c '{bomb}' & {bomb}"), &[]);

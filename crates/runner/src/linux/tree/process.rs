@@ -20,7 +20,6 @@ pub(crate) struct Process {
 
 impl Process {
     /// The process that has this number now.
-    #[cfg(test)]
     pub(crate) fn of(pid: Pid) -> Option<Self> {
         Some(Self { pid, start_time: start_time(pid)? })
     }

@@ -34,9 +34,11 @@ impl Sum {
     }
 }
 
-/// The sum over all processes.
-pub(super) fn plain(members: &[Member]) -> Sum {
-    members.iter().filter_map(status).fold(Sum::default(), Sum::and)
+/// The sum over all processes, and what the largest has.
+pub(super) fn plain(members: &[Member]) -> (Sum, Sum) {
+    members.iter().filter_map(status).fold(<(Sum, Sum)>::default(), |(sum, largest), one| {
+        (sum.and(one), if one.with(0) > largest.with(0) { one } else { largest })
+    })
 }
 
 /// The sum over all address spaces, in which a page counts once however many have it.

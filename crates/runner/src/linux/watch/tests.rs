@@ -40,9 +40,12 @@ fn a_program_far_below_its_limits_is_seldom_looked_at_and_one_close_to_them_ofte
     }
     let child = shell("exec sleep 60", &[]);
     assert_eq!(watch(ample()).look(), Look { over: None, again: LONGEST });
-    let close = watch(Limits { memory: 8 * MEGABYTE, ..ample() }).look();
-    assert_eq!(close, Look { over: None, again: SHORTEST });
-    assert_eq!(watch(Limits { pids: 2, ..ample() }).look(), Look { over: None, again: SHORTEST });
+    let often = Look { over: None, again: SHORTEST };
+    let close = [Limits { memory: 8 * MEGABYTE, ..ample() }, Limits { pids: 2, ..ample() }];
+    for limits in close {
+        // A look that was itself held up, on a busy machine, is followed by a longer rest.
+        until("the next look comes soon", || watch(limits.clone()).look() == often);
+    }
     end(child);
     assert_eq!(watch(Limits { memory: 0, pids: 0, scratch: None }).look().over, None);
 }
@@ -81,7 +84,7 @@ fn pages_that_copies_of_a_process_share_count_once() {
     // The shell, five copies, and what they wait for.
     until("the copies are there", || watch(ample()).members().len() == 11);
     let seen = watch(ample()).members();
-    let (plain, shared) = (memory::plain(&seen).with(0), memory::proportional(&seen).with(0));
+    let (plain, shared) = (memory::plain(&seen).0.with(0), memory::proportional(&seen).with(0));
     assert!(shared > 20_000_000 && shared * 3 < plain, "{shared} {plain}");
     let limit = |memory| Limits { memory, ..ample() };
     assert_eq!(watch(limit(plain - MEGABYTE)).look().over, None);
@@ -107,7 +110,7 @@ os.posix_spawn('/bin/true', ['true'], {{}}, file_actions=wait)",
         pipe.display()
     );
     let Some(child) = python(&script) else { return };
-    until("both are there", || memory::plain(&watch(ample()).members()).with(0) > 80_000_000);
+    until("both are there", || memory::plain(&watch(ample()).members()).0.with(0) > 80_000_000);
     let mut watch = watch(Limits { memory: 60 * MEGABYTE, ..ample() });
     assert_eq!((watch.members().len(), watch.look().over), (2, None));
     assert!((40_000..60_000).contains(&watch.peak_kb()), "{}", watch.peak_kb());

@@ -1,0 +1,144 @@
+//! Poorer hosts: without namespaces, as in many containers; without rights in them, as some distributions leave it; without
+//! landlock, as older kernels are; without filters. What can still be held is held, and the report names the rest.
+
+use super::attacks::{self, Attack};
+use super::escape::{judge, words};
+use super::neighbours::Neighbours;
+use super::stage::{Run, Stage};
+use super::table::Table;
+use super::{Language, Who, as_everyone, say};
+
+/// A host, and what must hold on it.
+struct Host {
+    /// What it lacks, as the fixture takes it.
+    lacks: &'static str,
+    /// Promises that cannot be kept in full there, whatever is done.
+    gaps: &'static [&'static str],
+    /// Which attacks must be stopped all the same.
+    insists: fn(&Attack) -> bool,
+}
+
+/// What does not open anything, which landlock does not see: names, sizes, modes and times.
+fn only_looks(attack: &Attack) -> bool {
+    ["stat=", "see=", "change-mode=", "change-times=", "read-file=/proc/keys"]
+        .iter()
+        .any(|name| attack.word.starts_with(name))
+}
+
+const HOSTS: &[Host] = &[
+    Host {
+        lacks: "namespaces",
+        gaps: &["lifetime", "files", "scratch"],
+        insists: |attack| !only_looks(attack) && attack.promise != "neighbours",
+    },
+    Host {
+        lacks: "user-namespaces",
+        gaps: &["lifetime", "files", "scratch"],
+        insists: |attack| !only_looks(attack) && attack.promise != "neighbours",
+    },
+    Host {
+        lacks: "mounts",
+        gaps: &["lifetime", "files", "scratch"],
+        insists: |attack| !only_looks(attack) && attack.promise != "neighbours",
+    },
+    Host { lacks: "landlock", gaps: &[], insists: |_| true },
+    Host {
+        lacks: "namespaces,landlock",
+        gaps: &["lifetime", "files", "scratch", "network", "neighbours"],
+        insists: |attack| ["calls", "privileges"].contains(&attack.promise) || attack.word.starts_with("udp"),
+    },
+    Host {
+        lacks: "filters",
+        gaps: &["calls"],
+        insists: |attack| ["files", "network", "privileges"].contains(&attack.promise),
+    },
+    Host {
+        lacks: "namespaces,landlock,filters",
+        gaps: &["lifetime", "files", "scratch", "network", "neighbours", "calls"],
+        insists: |attack| attack.promise == "privileges",
+    },
+];
+
+fn holds(stage: &Stage, host: &Host, attacks: &[Attack], table: &mut Table) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let (named, lent) = (stage.at("named"), stage.at("lent"));
+    let options = ["--network", "off", "--read", &named, "--write", &lent, "--timeout", "50s"];
+    let line = stage.line(&options, &stage.hostile(Language::Rust, &words(attacks, Language::Rust)));
+    let run = Run::of(stage.covenant_without(host.lacks, &line).run());
+    if run.document["status"]["exited"] != 0 {
+        return vec![format!("{:?}", run.ran)];
+    }
+    wrong.extend(judge(stage, &run, Language::Rust, attacks, table));
+    for attack in attacks.iter().filter(|attack| attack.is_for(Language::Rust) && (host.insists)(attack)) {
+        if let Some(answer) = run.answer(&attack.word).filter(|answer| answer.escaped) {
+            let told = format!(
+                "{}: {} (as the report says, but it must not)",
+                stage.shortened(&attack.word),
+                answer.detail
+            );
+            wrong.push(told);
+        }
+    }
+    let measures = run.document["report"]["measures"].as_array().unwrap();
+    for measure in measures {
+        let promise = measure["promise"].as_str().unwrap();
+        let (kept, note) = (&measure["kept"], measure["note"].as_str().unwrap());
+        if host.gaps.contains(&promise) && kept == "yes" {
+            wrong.push(format!("{promise} is said to be kept in full"));
+        }
+        if kept != "yes" && note.len() < 10 {
+            wrong.push(format!("{promise}: the gap is not named: {measure}"));
+        }
+    }
+    wrong.extend(refuses(stage, host));
+    wrong
+}
+
+/// `--required` refuses where a promise cannot be kept, with the exit code of a refusal, and starts nothing.
+fn refuses(stage: &Stage, host: &Host) -> Option<String> {
+    let proof = stage.path("lent/proof");
+    let lent = stage.at("lent");
+    let script = format!("touch {}", proof.display());
+    let options = ["--network", "off", "--required", "--write", &lent];
+    let line = stage.line(&options, &["/bin/sh", "-c", &script].map(str::to_owned));
+    let ran = stage.covenant_without(host.lacks, &line).run();
+    let started = proof.exists();
+    if started {
+        std::fs::remove_file(&proof).unwrap();
+    }
+    let expected = if host.gaps.is_empty() { (0, true) } else { (3, false) };
+    ((ran.code(), started) != expected).then(|| format!("with --required, started: {started}, {ran:?}"))
+}
+
+fn hold_what_they_can(who: Who) {
+    let stage = Stage::new(who);
+    let beside = Neighbours::of(&stage);
+    let attacks = attacks::everything(&stage, &beside);
+    // What fills the table of the host is shot at there; whoever shares its processes must not be.
+    let attacks: Vec<Attack> = attacks.into_iter().filter(|attack| attack.word != "signal-all").collect();
+    let mut wrong = Vec::new();
+    for host in HOSTS {
+        let mut table = Table::default();
+        let found = holds(&stage, host, &attacks, &mut table);
+        say(&table.text(&format!("a host without {} as {who:?}", host.lacks)));
+        wrong.extend(found.into_iter().map(|what| format!("without {}: {what}", host.lacks)));
+    }
+    assert!(wrong.is_empty(), "as {who:?}, {} things:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_poorer_host_holds_what_it_can_and_says_what_it_cannot() {
+    as_everyone(hold_what_they_can);
+}
+
+/// On this host, where everything can be had, `--required` changes nothing.
+#[test]
+fn a_host_that_has_everything_may_be_required_to() {
+    as_everyone(|who| {
+        let stage = Stage::new(who);
+        for network in ["off", "outbound-https-only", "full"] {
+            let run = stage.run(&["--required", "--network", network], &["/bin/true".to_owned()]);
+            assert_eq!(run.ran.code(), 0, "{who:?} {network}: {:?}", run.ran);
+        }
+    });
+}
