@@ -3,6 +3,8 @@
 
 use std::ffi::{OsStr, OsString};
 
+use crate::control::MARK;
+
 /// Variables every program may need.
 const PLAIN: &[&str] = &[
     "PATH",
@@ -24,8 +26,8 @@ const PLAIN: &[&str] = &[
 /// Proxy variables, which exist in both cases.
 const PROXY: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 
-/// Our own variables that name a caller, not a daemon: they would outlive the command they were meant for.
-const CALLER: &[&str] = &["COVENANT_TOKEN"];
+/// Our own variables that name a caller or a run, not a daemon: they would outlive what they were meant for.
+const CALLER: &[&str] = &["COVENANT_TOKEN", MARK];
 
 /// The part of `all` that a daemon gets; `wanted` are the names its configuration takes secrets from.
 pub fn for_daemon(
@@ -63,7 +65,8 @@ mod tests {
 
     #[test]
     fn credentials_of_the_shell_stay_behind_unless_the_home_names_them() {
-        for name in ["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SSH_AUTH_SOCK", "LD_PRELOAD", "COVENANT_TOKEN"]
+        for name in
+            ["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SSH_AUTH_SOCK", "LD_PRELOAD", "COVENANT_TOKEN", MARK]
         {
             assert!(!kept(name, &[]), "{name}");
         }

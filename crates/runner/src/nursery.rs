@@ -13,6 +13,7 @@ use crate::drain::drain;
 use crate::fit::assignment;
 use crate::keeper::{Keeper, Orders, Patience};
 use crate::launch::{self, StartError};
+use crate::launcher;
 use crate::ledger::{Ledger, LedgerError, Record, Swept};
 use crate::order::Order;
 use crate::pipes::{Input, Output};
@@ -34,9 +35,13 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// The program that runs now, whatever has happened to its file since.
+    /// The program that runs now; on Linux whatever has happened to its file since.
     pub fn own() -> Self {
-        Self { program: PathBuf::from("/proc/self/exe"), arguments: vec!["launch".to_owned()] }
+        #[cfg(target_os = "linux")]
+        let program = PathBuf::from("/proc/self/exe");
+        #[cfg(not(target_os = "linux"))]
+        let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("covenant"));
+        Self { program, arguments: vec![launcher::WORD.to_owned()] }
     }
 }
 
@@ -65,8 +70,13 @@ impl Nursery {
     /// Starts a program, and comes back when it runs. Who gives up waiting gives up the program.
     ///
     /// Needs a Tokio runtime that lives as long as the child does.
-    pub async fn start(&self, order: Order, scrub: Scrub) -> Result<Child, StartError> {
+    pub async fn start(&self, mut order: Order, scrub: Scrub) -> Result<Child, StartError> {
         let run = new_run()?;
+        #[cfg(target_os = "linux")]
+        if let Some(sandbox) = &mut order.sandbox {
+            let wanted = std::mem::take(&mut sandbox.scratch);
+            sandbox.scratch = crate::linux::scratch::parent(wanted);
+        }
         let assignment = assignment(&run, &order)?;
         let pipes = Pipes::new().map_err(short)?;
         let (wire, socket) = Wire::pair().map_err(short)?;

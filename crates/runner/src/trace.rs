@@ -52,7 +52,7 @@ mod system {
     const BREATH: Duration = Duration::from_millis(2);
 
     pub(super) fn start_time(pid: i32) -> Option<u64> {
-        process::start_time(Pid::from_raw(pid)?)
+        Some(Process::of(Pid::from_raw(pid)?)?.start_time)
     }
 
     pub(super) fn lives(trace: Trace) -> bool {

@@ -2,10 +2,12 @@
 //! and neither starts one.
 
 mod check;
+mod ground;
 mod hint;
 mod order;
 mod play;
 mod promises;
+mod refusals;
 mod run;
 mod told;
 

@@ -15,6 +15,7 @@ mod crash;
 mod ending;
 mod npx;
 mod plenty;
+mod sandboxed;
 mod stage;
 mod starting;
 mod streams;

@@ -33,7 +33,7 @@ fn order(directory: &std::path::Path, token: &str) -> Option<Order> {
     symlink("../stubborn/cli.js", directory.join("node_modules/.bin/stubborn")).unwrap();
     let mut order = program(npx.to_str().unwrap(), &["--offline", "--no-install", "stubborn", token]);
     order.environment.push(("HOME".into(), directory.display().to_string()));
-    order.directory = directory.to_owned();
+    directory.clone_into(&mut order.directory);
     Some(order)
 }
 

@@ -76,16 +76,15 @@ pub(crate) enum Flight {
 
 /// A script that starts such daemons, which heed no signal and say when they are up, each on a line.
 pub(crate) fn daemons(token: &str, flights: &[Flight]) -> String {
-    let mut script = String::new();
-    for flight in flights {
-        let body = format!("sh -c 'trap \"\" TERM HUP INT; echo up; while :; do sleep 1; done' {token}");
-        script += &match flight {
-            Flight::Session => format!("setsid {body} </dev/null 2>/dev/null & "),
-            Flight::DoubleFork => format!("( setsid {body} </dev/null 2>/dev/null & ) & "),
-            Flight::Bare => format!("( env -i setsid {body} </dev/null 2>/dev/null & ) & "),
-        };
-    }
-    script
+    let body = format!(
+        "sh -c 'trap \"\" TERM HUP INT; echo up; while :; do sleep 1; done' {token} </dev/null 2>/dev/null"
+    );
+    let start = |flight: &Flight| match flight {
+        Flight::Session => format!("setsid {body} & "),
+        Flight::DoubleFork => format!("( setsid {body} & ) & "),
+        Flight::Bare => format!("( env -i setsid {body} & ) & "),
+    };
+    flights.iter().map(start).collect::<Vec<_>>().concat()
 }
 
 /// Every way to get away.

@@ -139,12 +139,13 @@ mod tests {
 
     #[test]
     fn what_is_above_the_home_is_never_shown() {
-        let home = Path::new("/home/ada");
-        for wide in ["/", "/home", "/home/ada", "/home/bob", "/srv", "/root", "/home/ada/.config"] {
-            assert!(is_too_wide(Path::new(wide), Some(home)), "{wide}");
+        let homes = Path::new("/home");
+        let home = homes.join("ada");
+        for wide in ["/", "/srv", "/root", "ada", "bob", "ada/.config", "."] {
+            assert!(is_too_wide(&homes.join(wide), Some(&home)), "{wide}");
         }
-        for narrow in ["/venv", "/home/ada/venv", "/srv/python", "/home/ada/.local/share/uv/python/x"] {
-            assert!(!is_too_wide(Path::new(narrow), Some(home)), "{narrow}");
+        for narrow in ["/venv", "ada/venv", "/srv/python", "ada/.local/share/uv/python/x"] {
+            assert!(!is_too_wide(&homes.join(narrow), Some(&home)), "{narrow}");
         }
         assert!(is_too_wide(Path::new("/"), None));
     }

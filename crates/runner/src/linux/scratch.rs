@@ -7,13 +7,15 @@
 use std::ffi::{CStr, CString};
 use std::fs::DirBuilder;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, Gid, Mode, OFlags, RenameFlags, Uid};
 use rustix::fs::{chmod, chown, fchmod, fstat, open, openat, renameat_with, unlinkat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
+
+use crate::linux::identity::Identity;
 
 /// How often a directory that fills while it is emptied is emptied again.
 const ROUNDS: usize = 100;
@@ -194,6 +196,16 @@ pub(super) fn enter(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errn
     }
 }
 
+/// Where scratch directories are made: there, unless the program is another user who could not get there. A daemon that
+/// runs as root keeps its home closed to the one its programs run as.
+pub(crate) fn parent(wanted: PathBuf) -> PathBuf {
+    let open = |path: &Path| path.metadata().is_ok_and(|about| about.mode() & 0o001 != 0);
+    let another = Identity::attainable().ids().0 != geteuid().as_raw();
+    // What lies below is made as it is needed.
+    let closed = |path: &Path| path.ancestors().skip(1).any(|above| above.exists() && !open(above));
+    if another && closed(&wanted) { std::env::temp_dir() } else { wanted }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -203,7 +215,18 @@ mod tests {
     use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
     use super::*;
-    use crate::linux::identity::{Identity, NOBODY};
+    use crate::linux::identity::NOBODY;
+
+    #[test]
+    fn a_directory_that_the_program_could_not_get_to_is_not_used() {
+        let home = tempfile::tempdir().unwrap();
+        chmod(home.path(), Mode::from_raw_mode(0o700)).unwrap();
+        let wanted = home.path().join("run/scratch");
+        let expected = if owner().0 == geteuid().as_raw() { wanted.clone() } else { std::env::temp_dir() };
+        assert_eq!(parent(wanted.clone()), expected);
+        chmod(home.path(), Mode::from_raw_mode(0o711)).unwrap();
+        assert_eq!(parent(wanted.clone()), wanted);
+    }
 
     fn owner() -> (u32, u32) {
         Identity::attainable().ids()

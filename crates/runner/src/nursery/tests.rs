@@ -31,6 +31,9 @@ async fn refused(script: &str) -> StartError {
     nursery(script).start(order(), scrub()).await.unwrap_err()
 }
 
+/// Longer than anything takes.
+const LONG: Duration = Duration::from_mins(1);
+
 /// What a launcher answers that plays by the rules.
 const READY_LINE: &str =
     r#"echo '{"ready":{"pid":'$$',"report":{"measures":[]},"door":false,"proxy":false}}' >&0"#;
@@ -60,14 +63,14 @@ struct Stubborn {
 }
 
 impl Stubborn {
-    fn new(says: &str) -> Self {
+    fn new(says: &str, start: Duration) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let note = directory.path().join("run").display().to_string();
         // What it leaves in a session of its own inherits the mark.
         let script = format!(
             "read order; echo $COVENANT_RUN > {note}.new; mv {note}.new {note}; {says}; setsid sleep 60 & exec sleep 60"
         );
-        let patience = Patience { start: Duration::from_millis(300), end: Duration::from_millis(100) };
+        let patience = Patience { start, end: Duration::from_millis(100) };
         let (ledgered, _) = Nursery::with_ledger(
             nursery(&script).launcher.as_ref().clone(),
             &directory.path().join("ledger"),
@@ -76,29 +79,42 @@ impl Stubborn {
         Self { directory, nursery: Nursery { patience, ..ledgered } }
     }
 
+    /// The id of its run, once it has begun.
+    fn run(&self) -> Option<String> {
+        let run = std::fs::read_to_string(self.directory.path().join("run")).ok()?;
+        Some(run.trim().to_owned())
+    }
+
     /// Waits until nothing of its run is left: no process, no record.
     async fn leaves_nothing(&self) {
-        let run = std::fs::read_to_string(self.directory.path().join("run")).unwrap_or_default();
-        assert!(!run.is_empty(), "it had not the time to begin");
-        let run = [run.trim().to_owned()];
+        let run = [self.run().unwrap()];
         let records = || std::fs::read_dir(self.directory.path().join("ledger")).unwrap().count();
-        while !marked(&run).is_empty() || records() > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let nothing_left = async {
+            while !marked(&run).is_empty() || records() > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(LONG, nothing_left).await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn a_launcher_that_says_nothing_is_late_and_nothing_of_it_stays() {
-    let stubborn = Stubborn::new("true");
-    let error = stubborn.nursery.start(order(), scrub()).await.unwrap_err();
-    assert!(matches!(error, StartError::Late(_)), "{error}");
-    stubborn.leaves_nothing().await;
+    // On a slow machine it may not have begun, and is given longer.
+    for patience in [300, 3_000, 30_000].map(Duration::from_millis) {
+        let stubborn = Stubborn::new("true", patience);
+        let error = stubborn.nursery.start(order(), scrub()).await.unwrap_err();
+        assert!(matches!(error, StartError::Late(_)), "{error}");
+        if stubborn.run().is_some() {
+            return stubborn.leaves_nothing().await;
+        }
+    }
+    panic!("it never began");
 }
 
 #[tokio::test]
 async fn a_launcher_that_does_not_end_is_ended_with_all_it_started() {
-    let stubborn = Stubborn::new(READY_LINE);
+    let stubborn = Stubborn::new(READY_LINE, LONG);
     let mut child = stubborn.nursery.start(order(), scrub()).await.unwrap();
     assert_eq!(child.kill().await.status, Status::Unknown);
     assert_eq!(child.wait().await.status, Status::Unknown, "and says so again");
@@ -107,12 +123,11 @@ async fn a_launcher_that_does_not_end_is_ended_with_all_it_started() {
 
 #[tokio::test]
 async fn a_child_that_is_dropped_and_a_start_that_is_given_up_leave_nothing() {
-    let stubborn = Stubborn::new(READY_LINE);
+    let stubborn = Stubborn::new(READY_LINE, LONG);
     drop(stubborn.nursery.start(order(), scrub()).await.unwrap());
     stubborn.leaves_nothing().await;
 
-    let mut stubborn = Stubborn::new("true");
-    stubborn.nursery.patience.start = Duration::from_mins(1);
+    let stubborn = Stubborn::new("true", LONG);
     let note = stubborn.directory.path().join("run");
     let begun = async {
         while !note.exists() {

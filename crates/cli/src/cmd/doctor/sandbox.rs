@@ -99,7 +99,7 @@ fn remedies(report: &Report, kernel: &Kernel) -> Vec<String> {
         remedies.push(kernel.namespaces(reason.unwrap_or("nobody knows why")));
     }
     if !is_kept_by(Promise::Files, "landlock") {
-        remedies.push(kernel.landlock());
+        remedies.push(kernel.rules());
     } else if report.gaps().any(|gap| gap.note.contains("kernel")) {
         remedies.push(
             "a newer kernel closes the rest: Linux 6.7 for landlock on TCP, 6.12 for its scopes".to_owned(),
@@ -144,7 +144,7 @@ impl Kernel {
     }
 
     /// Why there is no landlock, most likely, and what gives it.
-    fn landlock(&self) -> String {
+    fn rules(&self) -> String {
         match &self.modules {
             Some(modules) if !modules.contains("landlock") => {
                 format!("turn landlock on at boot: lsm=landlock,{}", modules.trim())

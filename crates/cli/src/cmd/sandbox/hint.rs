@@ -28,6 +28,10 @@ const UNREACHED: [&str; 9] = [
     "Connection refused",
 ];
 
+/// Words that say that whoever was reached hung up at once.
+const CUT_OFF: [&str; 5] =
+    ["Empty reply", "ECONNRESET", "Connection reset", "socket hang up", "RemoteDisconnected"];
+
 /// What to try next; empty where nothing comes to mind.
 pub(super) fn of(run: &Run, errors: &str) -> String {
     let says = |words: &[&str]| words.iter().any(|word| errors.contains(word));
@@ -43,6 +47,9 @@ pub(super) fn of(run: &Run, errors: &str) -> String {
     // Before what is said of the network: `ENOTFOUND` holds the words for a file as well.
     if says(&UNREACHED) {
         return network(run.network).to_owned();
+    }
+    if says(&CUT_OFF) {
+        return "if that was COVENANT_URL, no daemon answers there: covenant status".to_owned();
     }
     if let Some(path) = unseen_argument(run).filter(|_| says(&UNSEEN) || says(&UNTOUCHED)) {
         let path = path.display();

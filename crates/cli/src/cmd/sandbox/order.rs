@@ -3,14 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use covenant_daemon::config::{Config, Overrides};
 use covenant_daemon::home::Home;
 use covenant_runner::interpreter::{self, Interpreter};
 use covenant_runner::order::{Network, Order, Sandbox};
 
 use super::run::{Run, Variable};
 use crate::exit::{Exit, Failure};
-use crate::setting::Setting;
 
 /// Where programs lie on every system; what else is on our PATH is out of sight.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -21,22 +19,15 @@ const DECIDED: [&str; 2] = ["HOME", "TMPDIR"];
 /// Variables that lead to the proxy, where there is one.
 const PROXY: [&str; 5] = ["HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "NODE_USE_ENV_PROXY"];
 
-/// The configuration in effect. What is odd about it, `covenant doctor` says.
-pub(super) fn config(setting: &Setting) -> Result<Config, Failure> {
-    let loaded = Config::load(&setting.home, &Overrides::from_environment());
-    loaded.map(|loaded| loaded.config).map_err(|error| Failure::told(Exit::Usage, &error))
-}
-
-/// The order for what was typed.
-pub(super) fn order(run: &Run, setting: &Setting, config: &Config) -> Result<Order, Failure> {
+/// The order for what was typed, in the sandbox that programs of this home have.
+pub(super) fn order(run: &Run, home: &Home, mut sandbox: Sandbox) -> Result<Order, Failure> {
     let (typed, arguments) =
         run.program.split_first().ok_or_else(|| Failure::usage("no program was named", ""))?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = program(typed, &path)?;
-    let mut sandbox = sandbox(setting, config);
     sandbox.network = run.network.into();
-    sandbox.read = seen(&run.read, &setting.home)?;
-    sandbox.write = seen(&run.write, &setting.home)?;
+    sandbox.read = seen(&run.read, home)?;
+    sandbox.write = seen(&run.write, home)?;
     sandbox.read.extend(found.read);
     sandbox.memory_mb = run.memory_mb;
     sandbox.disk_mb = run.disk_mb;
@@ -50,16 +41,6 @@ pub(super) fn order(run: &Run, setting: &Setting, config: &Config) -> Result<Ord
         directory: PathBuf::from("/"),
         sandbox: Some(sandbox),
     })
-}
-
-/// The sandbox of this home: its own files are out of sight, and the configuration says whether it must be whole.
-pub(super) fn sandbox(setting: &Setting, config: &Config) -> Sandbox {
-    let root = setting.home.root();
-    let real = root.canonicalize().ok().filter(|real| real != root);
-    let mut sandbox = Sandbox::new(std::env::temp_dir());
-    sandbox.hidden = real.into_iter().chain([root.to_owned()]).collect();
-    sandbox.required = config.sandbox.required;
-    sandbox
 }
 
 /// What people call it.

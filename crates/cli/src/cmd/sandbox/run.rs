@@ -10,7 +10,7 @@ use covenant_runner::order::Network;
 use serde_json::json;
 
 use super::play::{self, Played, Show};
-use super::{order, promises, told};
+use super::{ground, order, promises, told};
 use crate::exit::{Exit, Failure};
 use crate::print;
 use crate::setting::Setting;
@@ -97,10 +97,10 @@ impl From<Reach> for Network {
 
 impl Run {
     pub(crate) fn run(self, setting: &Setting) -> Result<Exit, Failure> {
-        let config = order::config(setting)?;
-        let order = order::order(&self, setting, &config)?;
+        let runs = ground::runs(setting, &ground::config(setting)?)?;
+        let order = order::order(&self, &setting.home, runs.sandbox())?;
         let show = if setting.json() { Show::Kept } else { Show::Through };
-        let played = match play::play(setting, &config, order, show, self.timeout) {
+        let played = match play::play(runs, order, show, self.timeout) {
             Ok(played) => played,
             Err(play::Unplayed::Refused(error)) => return Err(self.refused(setting, &error)?),
             Err(play::Unplayed::Failed(failure)) => return Err(failure),
@@ -147,6 +147,7 @@ fn document(played: &Played) -> Result<(), Failure> {
         "stdout": played.output.text(),
         "stdout_cut": played.output.is_cut(),
         "stderr": played.errors,
+        "refused": played.refused,
     }))
 }
 

@@ -168,6 +168,9 @@ impl<'a> MakeWriter<'a> for Page {
 async fn refusals_are_in_the_log_without_the_token_and_not_without_end() {
     let page = Page::default();
     let subscriber = tracing_subscriber::fmt().with_writer(page.clone()).with_ansi(false).finish();
+    // With one alone, `tracing` asks whichever thread writes a line first whether anyone wants such lines, and the threads
+    // of other tests have nobody who does.
+    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
     let _guard = tracing::subscriber::set_default(subscriber);
     let proxy = Proxy::knowing(&[], &[("private.example", &[PRIVATE])]).await;
     proxy.ask("private.example:443").await;
