@@ -60,7 +60,7 @@ fn udp(address: &str) -> io::Result<String> {
 }
 
 /// Whether one shows what one was given.
-#[derive(PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
     Yes,
     No,
