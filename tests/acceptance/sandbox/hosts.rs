@@ -23,6 +23,8 @@ fn only_looks(attack: &Attack) -> bool {
     ["stat=", "see=", "change-mode=", "change-times=", "read-file=/proc/keys"]
         .iter()
         .any(|name| attack.word.starts_with(name))
+        // Only a mount can make a device in a directory that was named useless.
+        || attack.word.ends_with("/named/device")
 }
 
 const HOSTS: &[Host] = &[
