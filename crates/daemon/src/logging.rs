@@ -110,7 +110,8 @@ struct Lines(Arc<Inner>);
 impl Lines {
     /// Other people's libraries are heard from when they warn: their chatter is not about our callers.
     fn wants(&self, metadata: &Metadata<'_>) -> bool {
-        let ours = ["covenant", "mcp", "child", "panic"].iter().any(|name| metadata.target().starts_with(name));
+        let ours =
+            ["covenant", "mcp", "child", "panic"].iter().any(|name| metadata.target().starts_with(name));
         let level = self.0.settings.read().level;
         *metadata.level() <= if ours { level } else { level.min(LevelFilter::WARN) }
     }

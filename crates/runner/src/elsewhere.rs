@@ -83,7 +83,11 @@ fn status(pid: Pid) -> Status {
 
 fn report(wanted: bool) -> Report {
     let mut report = Report::default();
-    report.keeps_partly(Promise::Lifetime, &["process group"], "what leaves its process group is not found again");
+    report.keeps_partly(
+        Promise::Lifetime,
+        &["process group"],
+        "what leaves its process group is not found again",
+    );
     for promise in Promise::ALL.into_iter().filter(|&promise| promise != Promise::Lifetime) {
         report.lacks(promise, if wanted { WHY } else { "no sandbox was asked for" });
     }

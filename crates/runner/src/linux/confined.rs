@@ -20,7 +20,7 @@ use crate::linux::sources::{self, Sources, Use};
 use crate::linux::watch::{Limits, Watch};
 use crate::linux::{Streams, assess, door, program, shift, sys};
 use crate::order::{Network, Sandbox};
-use crate::report::{Promise, Report};
+use crate::report::Promise;
 
 const MEGABYTE: u64 = 1024 * 1024;
 
@@ -43,7 +43,9 @@ pub(super) fn start(
     match in_namespaces(host, assignment, sandbox, &sources, streams) {
         Ok(started) => Ok(started),
         Err(Failed::Order(refusal)) => Err(refusal),
-        Err(Failed::Namespaces(why, streams)) => behind_fence(host, assignment, sandbox, &sources, streams, &why),
+        Err(Failed::Namespaces(why, streams)) => {
+            behind_fence(host, assignment, sandbox, &sources, streams, &why)
+        }
     }
 }
 
@@ -56,7 +58,7 @@ fn in_namespaces(
 ) -> Result<Started, Failed> {
     let cloned = Channel::pair().and_then(|pair| Ok((pair, sys::clone(namespaces(sandbox.network))?)));
     let (mut ours, first) = match cloned {
-        Err(error) => return Err(Failed::Namespaces(error.to_string(), streams)),
+        Err(error) => return Err(Failed::Namespaces(unavailable(&error), streams)),
         Ok(((ours, theirs), None)) => {
             drop(ours);
             Inside { launcher: theirs, assignment, sandbox, sources, streams: Some(streams) }.live()
@@ -67,8 +69,9 @@ fn in_namespaces(
         Ok(first) => first,
         Err(error) => return Err(Failed::Namespaces(error.to_string(), streams)),
     };
-    let (cgroup, report) = counted(assignment, sandbox, &first, true);
-    let ready = release(&ours, &first, report).and_then(|()| first_word(host, &mut ours));
+    let mut cgroup = None;
+    let ready =
+        release(&ours, assignment, sandbox, &first, &mut cgroup).and_then(|()| first_word(host, &mut ours));
     match ready {
         Ok(Some(Word::Ready { pid: _, report, door, proxy })) => {
             let listeners: Vec<_> = std::iter::from_fn(|| ours.descriptor()).collect();
@@ -93,10 +96,32 @@ fn in_namespaces(
     }
 }
 
-/// Says who is who in there, and lets it go.
-fn release(hears: &Channel, first: &Watched, report: Report) -> io::Result<()> {
+/// Why the kernel gave no namespaces, in words that lead somewhere.
+fn unavailable(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::ENOSPC) => "user.max_user_namespaces or one of its kind is used up or 0".to_owned(),
+        Some(libc::EPERM | libc::EACCES) => "this system does not permit them".to_owned(),
+        Some(libc::EINVAL | libc::ENOSYS) => "this kernel has none".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// Says who is who in there, counts it, and lets it go.
+fn release(
+    hears: &Channel,
+    assignment: &Assignment,
+    sandbox: &Sandbox,
+    first: &Watched,
+    cgroup: &mut Option<Cgroup>,
+) -> io::Result<()> {
     let identity = identity::map(first.pid())
         .map_err(|error| io::Error::new(error.kind(), format!("users could not be mapped: {error}")))?;
+    *cgroup = counted(assignment, sandbox, first);
+    let means = |promise| cgroup.as_ref().and_then(|cgroup| cgroup.means(promise));
+    let mut processes = vec!["watchdog"];
+    processes.extend(identity.is_counted().then_some("limit on processes"));
+    processes.extend(means(Promise::Processes));
+    let report = assess::counted(means(Promise::Memory), &processes);
     hears.say(&Go { identity, report }, &[])
 }
 
@@ -127,33 +152,13 @@ fn namespaces(network: Network) -> libc::c_int {
     if network == Network::Full { own } else { own | libc::CLONE_NEWNET }
 }
 
-/// Counts a process and all it will start, where that can be done, and says what bounds memory and processes.
-fn counted(
-    assignment: &Assignment,
-    sandbox: &Sandbox,
-    first: &Watched,
-    kernel_counts: bool,
-) -> (Option<Cgroup>, Report) {
+/// A group in which a process and all it will start are counted, where there can be one.
+fn counted(assignment: &Assignment, sandbox: &Sandbox, first: &Watched) -> Option<Cgroup> {
     // What is in the scratch directory is memory as well, and has its own limit.
     let memory = sandbox.memory_mb.saturating_add(sandbox.disk_mb).saturating_mul(MEGABYTE);
-    let cgroup = Cgroup::make(&assignment.run, memory, sandbox.pids.saturating_add(1)).ok();
-    let cgroup = cgroup.and_then(|mut cgroup| {
-        cgroup.admit(first.pid()).ok()?;
-        Some(cgroup)
-    });
-    let mut report = Report::default();
-    let mut memory = vec!["watchdog"];
-    let mut processes = vec!["watchdog"];
-    if kernel_counts {
-        processes.push("limit on processes");
-    }
-    if let Some(cgroup) = &cgroup {
-        memory.extend(cgroup.means(Promise::Memory));
-        processes.extend(cgroup.means(Promise::Processes));
-    }
-    report.keeps(Promise::Memory, &memory);
-    report.keeps(Promise::Processes, &processes);
-    (cgroup, report)
+    let mut cgroup = Cgroup::make(&assignment.run, memory, sandbox.pids.saturating_add(1)).ok()?;
+    cgroup.admit(first.pid()).ok()?;
+    Some(cgroup)
 }
 
 fn limits(sandbox: &Sandbox, scratch: Option<PathBuf>) -> Limits {
@@ -177,8 +182,7 @@ fn behind_fence(
     let Assignment { run, order } = assignment;
     let identity = Identity::attainable();
     let ways = door::shared(sandbox).map_err(setup)?;
-    let watched = watched();
-    let report = assess::shared(sandbox, identity, &watched, &ways.ports, why);
+    let report = assess::shared(sandbox, identity, &ways.ports, why);
     if sandbox.required && !report.is_whole() {
         return Err(Refusal::Required(report));
     }
@@ -187,8 +191,7 @@ fn behind_fence(
     write.push(scratch.path().to_owned());
     let mut read = sources.paths(&[Use::System, Use::Named]);
     read.push("/proc".into());
-    let connect =
-        if sandbox.network == Network::Full { Ports::All } else { Ports::Only(ways.ports.clone()) };
+    let connect = if sandbox.network == Network::Full { Ports::All } else { Ports::Only(ways.ports.clone()) };
     let bind = sandbox.network == Network::Full;
     let local = Local { processes: None, file: Some(sandbox.disk_mb.saturating_mul(MEGABYTE)) };
     let gaps = Gaps { read, write, connect, bind, unix_sockets: fence::strength().sockets, local };
@@ -224,14 +227,6 @@ fn behind_fence(
     host.say(&ready, &ways.listeners()).ok();
     let watch = Some(Watch::new(launcher, limits(sandbox, Some(scratch.path().to_owned()))));
     Ok(Started { root: Root::Program(program), watch, cgroup: None, scratch: Some(scratch) })
-}
-
-/// What bounds memory and processes of a program beside us.
-fn watched() -> Report {
-    let mut report = Report::default();
-    report.keeps(Promise::Memory, &["watchdog"]);
-    report.keeps(Promise::Processes, &["watchdog"]);
-    report
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "what `map_err` passes")]

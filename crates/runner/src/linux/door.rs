@@ -58,7 +58,8 @@ impl Ways {
         let proxy = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = proxy.local_addr()?.port();
         let url = format!("http://run:{}@127.0.0.1:{port}", door.token);
-        for name in ["HTTPS_PROXY", "https_proxy"] {
+        // Plain HTTP is refused there, but with a sentence that says so.
+        for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] {
             self.environment.push((name.to_owned(), url.clone()));
         }
         // Only where the daemon is: a name that the operator allows, `localhost` too, is reached by way of the proxy.

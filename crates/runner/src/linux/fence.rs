@@ -7,14 +7,15 @@ use std::path::PathBuf;
 use crate::linux::landlock::{self, Ports, Strength};
 use crate::linux::limits::{self, Local};
 use crate::linux::seccomp::{self, Calls};
-use crate::order::Sandbox;
+use crate::linux::sys;
+use crate::order::{Network, Sandbox};
 
 /// Ready to be put on.
 pub(super) struct Fence {
     sandbox: Sandbox,
     local: Local,
     landlock: Option<landlock::Prepared>,
-    filter: Vec<libc::sock_filter>,
+    filter: Option<Vec<libc::sock_filter>>,
 }
 
 /// What a fence lets through.
@@ -37,10 +38,18 @@ impl Fence {
     /// Prepares one: everything that can fail for a reason worth telling fails here.
     pub(super) fn new(sandbox: &Sandbox, gaps: Gaps) -> io::Result<Self> {
         let calls = Calls { network: sandbox.network, unix_sockets: gaps.unix_sockets };
-        let filter = seccomp::program(calls).map_err(io::Error::other)?;
+        let filter = match seccomp::program(calls) {
+            Ok(filter) if sys::filters_calls() => Some(filter),
+            // Not for this processor, or not in this kernel: the report says so.
+            _ => None,
+        };
         let landlock = if strength().files {
-            let fence =
-                landlock::Fence { read: gaps.read, write: gaps.write, connect: gaps.connect, bind: gaps.bind };
+            let fence = landlock::Fence {
+                read: gaps.read,
+                write: gaps.write,
+                connect: gaps.connect,
+                bind: gaps.bind,
+            };
             Some(landlock::prepare(&fence)?)
         } else {
             None
@@ -55,11 +64,20 @@ impl Fence {
         if let Some(landlock) = self.landlock.take() {
             landlock.restrict()?;
         }
-        super::sys::filter_calls(&self.filter)
+        match &self.filter {
+            Some(filter) => sys::filter_calls(filter),
+            None => Ok(()),
+        }
     }
 }
 
 /// What this kernel's Landlock can do.
 pub(super) fn strength() -> Strength {
     Strength::probe()
+}
+
+/// Whether system calls can be refused here.
+pub(super) fn filters_calls() -> bool {
+    let some = Calls { network: Network::Off, unix_sockets: false };
+    sys::filters_calls() && seccomp::program(some).is_ok()
 }

@@ -37,6 +37,11 @@ impl Identity {
         }
     }
 
+    /// Whether the kernel counts its processes: root's it lets pass, whatever the limit.
+    pub(super) fn is_counted(self) -> bool {
+        self.ids().0 != 0
+    }
+
     /// Its numbers.
     pub(super) fn ids(self) -> (u32, u32) {
         match self {
@@ -52,7 +57,8 @@ pub(super) fn map(pid: Pid) -> io::Result<Identity> {
     let wanted = Identity::wanted();
     if wanted == Identity::Nobody {
         let both = format!("0 0 1\n{NOBODY} {NOBODY} 1\n");
-        let mapped = std::fs::write(file("uid_map"), &both).and_then(|()| std::fs::write(file("gid_map"), &both));
+        let mapped =
+            std::fs::write(file("uid_map"), &both).and_then(|()| std::fs::write(file("gid_map"), &both));
         if mapped.is_ok() {
             return Ok(Identity::Nobody);
         }
@@ -69,7 +75,8 @@ pub(super) fn map(pid: Pid) -> io::Result<Identity> {
 fn covers(map: &str, number: u32) -> bool {
     map.lines().any(|line| {
         let mut fields = line.split_ascii_whitespace().map(str::parse::<u64>);
-        let (Some(Ok(first)), Some(Ok(_)), Some(Ok(count))) = (fields.next(), fields.next(), fields.next()) else {
+        let (Some(Ok(first)), Some(Ok(_)), Some(Ok(count))) = (fields.next(), fields.next(), fields.next())
+        else {
             return false;
         };
         u64::from(number).checked_sub(first).is_some_and(|at| at < count)
@@ -91,7 +98,10 @@ pub(super) fn assume(identity: Identity) -> io::Result<()> {
     }
     rustix::thread::clear_ambient_capability_set().ok();
     let none = CapabilitySet::empty();
-    rustix::thread::set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
+    rustix::thread::set_capabilities(
+        None,
+        CapabilitySets { effective: none, permitted: none, inheritable: none },
+    )?;
     rustix::thread::set_no_new_privs(true)?;
     Ok(())
 }

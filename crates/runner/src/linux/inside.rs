@@ -69,8 +69,12 @@ impl Inside<'_> {
         }
         let fence = self.fence(go.identity).map_err(|error| Refusal::Setup(error.to_string()))?;
         let program = self.begin(&ways, fence)?;
-        let ready =
-            Word::Ready { pid: program.as_raw_nonzero().get(), report, door: ways.door.is_some(), proxy: ways.proxy.is_some() };
+        let ready = Word::Ready {
+            pid: program.as_raw_nonzero().get(),
+            report,
+            door: ways.door.is_some(),
+            proxy: ways.proxy.is_some(),
+        };
         // A launcher that cannot hear it is gone, and its end is ours.
         self.launcher.say(&ready, &ways.listeners()).ok();
         drop(ways);
@@ -103,9 +107,8 @@ impl Inside<'_> {
     fn fence(&self, identity: Identity) -> io::Result<Fence> {
         let mut write = self.sources.paths(&[Use::Write, Use::Device]);
         write.push(SCRATCH.into());
-        // Root's processes are not counted, whatever the limit; anybody else's are, for this user namespace alone. The
-        // first process counts as well.
-        let counted = identity.ids().0 != 0;
+        // They are counted for this user namespace alone, its first process among them.
+        let counted = identity.is_counted();
         let gaps = Gaps {
             read: vec!["/".into()],
             write,
@@ -125,7 +128,8 @@ impl Inside<'_> {
         }
         let environment = program::environment(order, run, decided);
         // Not kept here: the program may close its streams and stay, and that should be seen outside.
-        let streams = self.streams.take().ok_or_else(|| Refusal::Setup("the program has no streams".to_owned()))?;
+        let streams =
+            self.streams.take().ok_or_else(|| Refusal::Setup("the program has no streams".to_owned()))?;
         let directory = SCRATCH.as_ref();
         let mut command = program::command(order, &environment, directory, streams);
         sys::before_exec(&mut command, move || fence.put_on());

@@ -44,9 +44,10 @@ fn users() -> io::Result<OwnedFd> {
     let keeper = Watched::new(pid)?;
     let file = |name: &str| format!("/proc/{}/{name}", pid.as_raw_nonzero());
     let map = format!("0 {NOBODY} 1\n");
-    let made = std::fs::write(file("uid_map"), &map)
-        .and_then(|()| std::fs::write(file("gid_map"), &map))
-        .and_then(|()| Ok(rustix::fs::open(file("ns/user"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?));
+    let made =
+        std::fs::write(file("uid_map"), &map).and_then(|()| std::fs::write(file("gid_map"), &map)).and_then(
+            |()| Ok(rustix::fs::open(file("ns/user"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?),
+        );
     drop(ours);
     keeper.wait();
     made

@@ -134,7 +134,11 @@ impl Sources {
             return Err(refuse("it is not an absolute path".to_owned()));
         }
         let real = path.canonicalize().map_err(|error| refuse(told(&error)))?;
-        if real == Path::new("/") || real.starts_with("/proc") || real.starts_with("/sys") || real.starts_with("/dev") {
+        if real == Path::new("/")
+            || real.starts_with("/proc")
+            || real.starts_with("/sys")
+            || real.starts_with("/dev")
+        {
             return Err(refuse("no sandbox shows that: name the directories that are needed".to_owned()));
         }
         self.add(&real, purpose).map_err(|error| refuse(told(&error)))?;
@@ -170,7 +174,11 @@ impl Sources {
 
     /// The paths of these uses, for fences that go by path.
     pub(super) fn paths(&self, uses: &[Use]) -> Vec<PathBuf> {
-        self.all.iter().filter(|source| uses.contains(&source.purpose)).map(|source| source.at.clone()).collect()
+        self.all
+            .iter()
+            .filter(|source| uses.contains(&source.purpose))
+            .map(|source| source.at.clone())
+            .collect()
     }
 }
 

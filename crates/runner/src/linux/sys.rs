@@ -1,6 +1,9 @@
 //! The only `unsafe` of the product: what Linux offers to a launcher and no safe wrapper has.
 
-#![expect(unsafe_code, reason = "clone into namespaces, seccomp and code between fork and exec have no safe form")]
+#![expect(
+    unsafe_code,
+    reason = "clone into namespaces, seccomp and code between fork and exec have no safe form"
+)]
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
@@ -61,6 +64,15 @@ pub(crate) fn filter_calls(program: &[libc::sock_filter]) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Whether the kernel takes such filters.
+pub(super) fn filters_calls() -> bool {
+    let refuse = libc::SECCOMP_RET_ERRNO;
+    // SAFETY: the kernel reads the number behind the pointer, and answers whether it knows it.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0, &raw const refuse) };
+    answer == 0
+}
+
 /// The version of Landlock's interface that the kernel offers; 0 where it has none or was told to have none.
 pub(crate) fn landlock_version() -> i32 {
     const VERSION: libc::c_uint = 1;
@@ -71,7 +83,11 @@ pub(crate) fn landlock_version() -> i32 {
 }
 
 /// Sets attributes on a detached mount and all below it; with a user namespace, files belong to whom it maps their owners to.
-pub(super) fn set_attributes(tree: BorrowedFd<'_>, set: u64, users: Option<BorrowedFd<'_>>) -> io::Result<()> {
+pub(super) fn set_attributes(
+    tree: BorrowedFd<'_>,
+    set: u64,
+    users: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
     let set = if users.is_some() { set | libc::MOUNT_ATTR_IDMAP } else { set };
     let users = users.and_then(|users| u64::try_from(users.as_raw_fd()).ok()).unwrap_or(0);
     let attributes = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: users };

@@ -95,10 +95,8 @@ fn detached(source: &Source) -> io::Result<OwnedFd> {
 fn scratch(sandbox: &Sandbox, owner: &Owner) -> io::Result<()> {
     std::fs::create_dir(SCRATCH)?;
     let inodes = sandbox.disk_mb.saturating_mul(256).max(1024);
-    let options = format!(
-        "size={}m,nr_inodes={inodes},mode=700,uid={},gid={}",
-        sandbox.disk_mb, owner.uid, owner.gid
-    );
+    let options =
+        format!("size={}m,nr_inodes={inodes},mode=700,uid={},gid={}", sandbox.disk_mb, owner.uid, owner.gid);
     let options = std::ffi::CString::new(options).map_err(io::Error::other)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     mount("tmpfs", SCRATCH, "tmpfs", flags, Some(options.as_c_str()))?;

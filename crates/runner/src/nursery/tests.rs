@@ -68,7 +68,7 @@ impl Stubborn {
         let note = directory.path().join("run").display().to_string();
         // What it leaves in a session of its own inherits the mark.
         let script = format!(
-            "read order; echo $COVENANT_RUN > {note}.new; mv {note}.new {note}; {says}; setsid sleep 60 & exec sleep 60"
+            "read order; echo $COVENANT_RUN > {note}.new; mv {note}.new {note}; {says}; setsid sleep 300 & exec sleep 300"
         );
         let patience = Patience { start, end: Duration::from_millis(100) };
         let (ledgered, _) = Nursery::with_ledger(

@@ -154,10 +154,9 @@ fn setsockopt() -> Rule {
     Word::Low(1).equals(libc::IPPROTO_TCP.cast_unsigned()).then(option, ALLOW)
 }
 
-/// Limits of the program itself; of others, it may ask. The third argument points to the new limit or nowhere.
+/// Limits of the program itself, not of a process by its number.
 fn prlimit64() -> Rule {
-    let asks = Word::Low(2).equals(0).then(Word::High(2).equals(0).then(ALLOW, EPERM), EPERM);
-    Word::Low(0).equals(0).then(ALLOW, asks)
+    Word::Low(0).equals(0).then(ALLOW, EPERM)
 }
 
 /// How `setpriority` and `ioprio_set` say "all processes of this user".

@@ -90,8 +90,6 @@ pub(super) enum Word {
     Architecture,
     /// The low half of an argument, counted from 0.
     Low(u8),
-    /// The high half of an argument.
-    High(u8),
 }
 
 impl Word {
@@ -101,7 +99,6 @@ impl Word {
             Self::Number => 0,
             Self::Architecture => 4,
             Self::Low(argument) => 16 + 8 * u32::from(argument),
-            Self::High(argument) => 20 + 8 * u32::from(argument),
         }
     }
 

@@ -32,7 +32,8 @@ fn only_the_named_ports_are_reached() {
         return;
     }
     let ((_door, door), (_other, other)) = (listener(), listener());
-    let mut fence = Place::new().fence();
+    let place = Place::new();
+    let mut fence = place.fence();
     fence.connect = Ports::Only(vec![door]);
     works_behind("the named port", || within(&fence), || connect(door));
     works_only_without("another port", || within(&fence), || connect(other), libc::EACCES);
@@ -48,7 +49,8 @@ fn a_port_is_chosen_only_where_that_is_allowed() {
     if !Strength::probe().tcp {
         return;
     }
-    let mut fence = Place::new().fence();
+    let place = Place::new();
+    let mut fence = place.fence();
     fence.bind = false;
     works_only_without("to choose a port", || within(&fence), bind, libc::EACCES);
 }
