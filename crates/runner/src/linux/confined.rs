@@ -180,6 +180,8 @@ fn behind_fence(
     why: &str,
 ) -> Result<Started, Refusal> {
     let Assignment { run, order } = assignment;
+    let seen = [Use::System, Use::Named];
+    sources.hold_none_of(&sandbox.hidden, &seen, "this host cannot cover it")?;
     let identity = Identity::attainable();
     let ways = door::shared(sandbox).map_err(setup)?;
     let report = assess::shared(sandbox, identity, &ways.ports, why);

@@ -112,6 +112,8 @@ pub(super) fn of(order: &Order, sandbox: &Sandbox) -> Result<Sources, Refusal> {
             sources.add_named(path, purpose)?;
         }
     }
+    // Covering it would not do: whoever may write above could move it away and put something else in its place.
+    sources.hold_none_of(&sandbox.hidden, &[Use::Write], "the program could put another in its place")?;
     sources.all.sort_by_key(|source| source.at.components().count());
     sources.check(&order.program)?;
     Ok(sources)
@@ -153,6 +155,18 @@ impl Sources {
         // The same path named to be read and to be written may be written.
         self.all.retain(|known| known.at != at);
         self.all.push(Source { at: at.to_owned(), purpose, is_directory, tree: None });
+        Ok(())
+    }
+
+    /// Whether what is to stay hidden lies in nothing that is seen, for these uses.
+    pub(super) fn hold_none_of(&self, hidden: &[PathBuf], uses: &[Use], why: &str) -> Result<(), Refusal> {
+        let holds = |source: &&Source| uses.contains(&source.purpose);
+        for source in self.all.iter().filter(holds) {
+            if let Some(inside) = hidden.iter().find(|hidden| hidden.starts_with(&source.at)) {
+                let reason = format!("it holds {}, which stays hidden, and {why}", inside.display());
+                return Err(Refusal::Path { path: source.at.clone(), reason });
+            }
+        }
         Ok(())
     }
 
