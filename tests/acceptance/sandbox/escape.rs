@@ -79,20 +79,11 @@ fn hold(
             wrong.push(format!("{language:?}, network {network}: {:?}", run.ran));
             continue;
         }
-        for promise in [
-            "lifetime",
-            "files",
-            "scratch",
-            "network",
-            "neighbours",
-            "memory",
-            "processes",
-            "privileges",
-            "calls",
-        ] {
-            if run.kept(promise) != "yes" {
+        for gap in run.gaps() {
+            // Without a memory cgroup, which ordinary users seldom get, some memory is nobody's.
+            if stage.who == Who::Root || gap != "memory" {
                 wrong.push(format!(
-                    "{language:?}, network {network}: {promise} is not kept: {}",
+                    "{language:?}, network {network}: {gap} is not kept: {}",
                     run.document["report"]
                 ));
             }

@@ -98,7 +98,7 @@ fn memory_is_counted_wherever_it_is_hidden() {
         for name in kinds {
             let options = ["--memory-mb", "96", "--disk-mb", "16", "--timeout", "30s"];
             let word = format!("{name}=400");
-            let run = stage.attack(&options, Language::Rust, &[word.clone()]);
+            let run = stage.attack(&options, Language::Rust, std::slice::from_ref(&word));
             if run.document["over"] == "memory" {
                 continue;
             }

@@ -249,11 +249,24 @@ impl Run {
         self.measure(promise)["kept"].as_str().unwrap()
     }
 
+    /// The promises that were not kept in full.
+    pub(crate) fn gaps(&self) -> Vec<&str> {
+        let measures = self.document["report"]["measures"].as_array().unwrap();
+        assert_eq!(measures.len(), 9, "{:?}", self.ran);
+        let gaps = measures.iter().filter(|measure| measure["kept"] != "yes");
+        gaps.filter_map(|measure| measure["promise"].as_str()).collect()
+    }
+
     /// What kept it, in words.
     pub(crate) fn means(&self, promise: &str) -> String {
         let by: Vec<_> =
             self.measure(promise)["by"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         by.join(", ")
+    }
+
+    /// What is missing of it.
+    pub(crate) fn note(&self, promise: &str) -> &str {
+        self.measure(promise)["note"].as_str().unwrap()
     }
 
     #[track_caller]

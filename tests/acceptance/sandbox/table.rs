@@ -17,20 +17,13 @@ struct Row {
 impl Table {
     /// Writes down what one language was told.
     pub(crate) fn tell(&mut self, tried: &str, language: super::Language, answer: &str, means: &str) {
-        let row = match self.rows.iter().position(|row| row.tried == tried) {
-            Some(place) => &mut self.rows[place],
-            None => {
-                let row = Row {
-                    tried: tried.to_owned(),
-                    answers: [const { String::new() }; 3],
-                    means: means.to_owned(),
-                };
-                self.rows.push(row);
-                self.rows.last_mut().unwrap()
-            }
-        };
+        let place = self.rows.iter().position(|row| row.tried == tried).unwrap_or_else(|| {
+            let answers = [const { String::new() }; 3];
+            self.rows.push(Row { tried: tried.to_owned(), answers, means: means.to_owned() });
+            self.rows.len() - 1
+        });
         let column = super::Language::ALL.iter().position(|known| *known == language).unwrap();
-        let cell = &mut row.answers[column];
+        let cell = &mut self.rows[place].answers[column];
         if !cell.contains(answer) {
             let between = if cell.is_empty() { "" } else { "|" };
             cell.push_str(between);

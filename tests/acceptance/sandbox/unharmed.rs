@@ -105,7 +105,7 @@ fn a_socket_in_a_directory_that_was_named_is_within_reach() {
         let stage = Stage::new(who);
         let beside = super::neighbours::Neighbours::of(&stage);
         let word = format!("unix-path={}", stage.at("named/sock"));
-        let run = stage.attack(&["--read", &stage.at("named")], Language::Rust, &[word.clone()]);
+        let run = stage.attack(&["--read", &stage.at("named")], Language::Rust, std::slice::from_ref(&word));
         assert!(run.answer(&word).unwrap().escaped, "{who:?}: {}", run.output());
         covenant_testkit::wait::until("the listener saw it", || (beside.visits() == 1).then_some(()));
     });

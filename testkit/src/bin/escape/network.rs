@@ -60,7 +60,7 @@ fn udp(address: &str) -> io::Result<String> {
 }
 
 /// Whether one shows what one was given.
-#[derive(PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
     Yes,
     No,
@@ -76,20 +76,11 @@ fn proxy(to: &str, known: Known) -> io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&parsed(address.trim_end_matches('/'))?, PATIENCE)?;
     let credentials = base64(credentials);
     let shown = if known == Known::Yes {
-        format!(
-            "Proxy-Authorization: Basic {credentials}
-"
-        )
+        format!("Proxy-Authorization: Basic {credentials}\r\n")
     } else {
         String::new()
     };
-    write!(
-        stream,
-        "CONNECT {to} HTTP/1.1
-Host: {to}
-{shown}
-"
-    )?;
+    write!(stream, "CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n{shown}\r\n")?;
     stream.set_read_timeout(Some(PATIENCE * 4))?;
     let mut answer = [0; 64];
     let count = stream.read(&mut answer)?;
