@@ -66,7 +66,7 @@ pub(super) fn shared(sandbox: &Sandbox, identity: Identity, ports: &[u16], why: 
         report.keeps_partly(
             Promise::Files,
             &["landlock"],
-            format!("no mount namespace ({why}): elsewhere names, sizes and command lines can be seen and modes changed, not contents"),
+            format!("no mount namespace ({why}): elsewhere names and sizes can be seen and modes changed, not contents"),
         );
     } else {
         report.lacks(Promise::Files, format!("neither a mount namespace ({why}) nor landlock"));
@@ -77,13 +77,13 @@ pub(super) fn shared(sandbox: &Sandbox, identity: Identity, ports: &[u16], why: 
         format!("no mount namespace ({why}): the directory is measured, not bounded"),
     );
     network(&mut report, sandbox, ports, why);
-    if strength.scopes && fence::filters_calls() {
-        report.keeps(Promise::Neighbours, &["landlock", "seccomp"]);
-    } else {
-        let by: &[&str] = if fence::filters_calls() { &["seccomp"] } else { &[] };
-        let note = format!("no pid namespace ({why}): processes of the same user can be signalled");
-        report.keeps_partly(Promise::Neighbours, by, note);
-    }
+    let by: Vec<_> = [("landlock", strength.scopes), ("seccomp", fence::filters_calls())]
+        .into_iter()
+        .filter_map(|(means, there)| there.then_some(means))
+        .collect();
+    let signalled = if strength.scopes { "" } else { ", and processes of the same user can be signalled" };
+    let note = format!("no pid namespace ({why}): command lines of other processes can be read{signalled}");
+    report.keeps_partly(Promise::Neighbours, &by, note);
     privileges(&mut report, identity, &["no new privileges", "no capabilities"]);
     calls(&mut report);
     report
@@ -101,6 +101,10 @@ fn calls(report: &mut Report) {
 fn privileges(report: &mut Report, identity: Identity, by: &[&str]) {
     if identity == Identity::Same && getuid().is_root() {
         let note = "the daemon runs as root and may not run programs as another user";
+        return report.keeps_partly(Promise::Privileges, by, note);
+    }
+    if !fence::filters_calls() {
+        let note = "without seccomp it can leave set-user-id programs where it may write";
         return report.keeps_partly(Promise::Privileges, by, note);
     }
     report.keeps(Promise::Privileges, by);
