@@ -1,6 +1,7 @@
 //! `covenant sandbox`: what a person sees who tries a program in it. What it holds back is tried elsewhere.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 
 use covenant_testkit::Home;
@@ -178,6 +179,118 @@ fn an_interrupt_or_the_end_of_this_command_ends_the_program() {
             until("all of it has ended", || (!runs(one)).then_some(()));
         }
     }
+}
+
+/// `sandbox run` with these words, started from here.
+fn started(home: &Home, words: &[&str]) -> Command {
+    let mut command = Command::new(home.program());
+    command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", home.beside(""));
+    command.arg("--home").arg(home.path()).args(sandboxed(words)).stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn a_reader_who_reads_nothing_keeps_neither_the_deadline_nor_a_signal_from_ending_it() {
+    let full = |pipe: &dyn AsFd| rustix::io::ioctl_fionread(pipe).unwrap() > 60_000;
+    for stream in ["1", "2"] {
+        for signal in [None, Some(Signal::INT), Some(Signal::TERM)] {
+            let home = home();
+            let endless = format!("while :; do echo 'without end, on and on and on' >&{stream}; done");
+            let timeout: &[&str] = if signal.is_none() { &["--timeout", "1s"] } else { &[] };
+            let mut command = started(&home, &[timeout, &["--", "sh", "-c", &endless]].concat());
+            let mut ours = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            let (output, errors) = (ours.stdout.take().unwrap(), ours.stderr.take().unwrap());
+            until("nothing more fits in", || (full(&output) || full(&errors)).then_some(()));
+            let pid = Pid::from_raw(i32::try_from(ours.id()).unwrap()).unwrap();
+            let launcher = children(pid);
+            if let Some(signal) = signal {
+                kill_process(pid, signal).unwrap();
+            }
+            let ended = until("it has ended", || ours.try_wait().unwrap());
+            assert_eq!(ended.code(), Some(1), "stream {stream}, {signal:?}");
+            for one in launcher {
+                until("all of it has ended", || (!runs(one)).then_some(()));
+            }
+        }
+    }
+}
+
+#[test]
+fn lines_that_come_faster_than_they_are_read_are_counted() {
+    let home = home();
+    let script = "i=0; while [ $i -lt 40000 ]; do echo 'on and on and on'; i=$((i + 1)); done >&2; echo done";
+    let mut command = started(&home, &["--", "sh", "-c", script]);
+    let mut ours = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(ours.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "done\n", "who writes to standard error waits for nobody");
+    let mut said = String::new();
+    ours.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(ours.wait().unwrap().code(), Some(0), "{said}");
+    let told: usize = said.lines().filter(|line| *line == "on and on and on").count();
+    let left_out = said.lines().find_map(|line| {
+        line.strip_prefix("warning: ")?.split_once(" lines of its standard error")?.0.parse::<usize>().ok()
+    });
+    assert_eq!(told + left_out.unwrap(), 40_000);
+}
+
+#[test]
+fn what_is_given_by_path_is_not_executed_outside_whatever_it_is_called() {
+    let home = home();
+    let trace = home.beside("was-run-outside");
+    for name in ["python3", "node"] {
+        let file = home.beside("proj/bin").join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, format!("#!/bin/sh\ntouch {} || echo held\n", trace.display())).unwrap();
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let ran = home.run(&sandboxed(&["--", file.to_str().unwrap()])).ok();
+        assert_eq!(ran.stdout, "held\n", "{name}");
+        assert!(!trace.exists(), "{name}");
+        // Nor if it is the first on PATH, and lies where the program may write.
+        let path = format!("{}:/usr/bin:/bin", home.beside("proj/bin").display());
+        let proj = home.beside("proj");
+        let words = sandboxed(&["--write", proj.to_str().unwrap(), "--", name]);
+        assert_eq!(home.command(&words).env("PATH", path).run().ok().stdout, "held\n", "{name}");
+        assert!(!trace.exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_virtual_environment_is_run_as_one_and_its_packages_are_run_inside_alone() {
+    let home = home();
+    let venv = home.beside("venv");
+    let made = Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&venv).output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        return skip("no python3 that makes environments");
+    }
+    let trace = home.beside("was-run-outside");
+    let packages =
+        venv.join("lib").read_dir().unwrap().flatten().next().unwrap().path().join("site-packages");
+    let line = format!("import os; os.path.isdir('/scratch') or open({trace:?}, 'w').close()\n");
+    std::fs::write(packages.join("x.pth"), line).unwrap();
+    std::fs::write(packages.join("mine.py"), "answer = 6 * 7").unwrap();
+    let program = venv.join("bin/python3");
+    let script = "import mine, sys; print(mine.answer, sys.prefix)";
+    let expected = format!("42 {}\n", venv.display());
+    let ran = home.run(&sandboxed(&["--", program.to_str().unwrap(), "-c", script])).ok();
+    assert_eq!(ran.stdout, expected);
+    let path = format!("{}:/usr/bin:/bin", venv.join("bin").display());
+    let words = sandboxed(&["--", "python3", "-c", script]);
+    assert_eq!(home.command(&words).env("PATH", path).run().ok().stdout, expected);
+    assert!(!trace.exists());
+}
+
+#[test]
+fn a_link_to_a_program_is_run_by_its_real_path() {
+    let home = home();
+    let tool = home.beside("tools/real");
+    std::fs::create_dir_all(tool.parent().unwrap()).unwrap();
+    std::fs::write(&tool, "#!/bin/sh\necho \"$0\"\n").unwrap();
+    std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let link = home.beside("tool");
+    std::os::unix::fs::symlink(&tool, &link).unwrap();
+    let ran = home.run(&sandboxed(&["--", link.to_str().unwrap()])).ok();
+    assert_eq!(ran.stdout, format!("{}\n", tool.display()));
 }
 
 /// Whether a process runs. One that has ended may stay in the table until somebody asks, which in a container may be nobody.

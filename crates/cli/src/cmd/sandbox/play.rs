@@ -1,6 +1,7 @@
 //! A run in the foreground: our standard streams are the program's, and Ctrl-C, SIGTERM and the deadline end it.
 
 mod stream;
+mod teller;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +14,11 @@ use covenant_runner::order::Order;
 use covenant_runner::report::Report;
 use serde::Serialize;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 pub(super) use stream::{Kept, Show};
+pub(super) use teller::Teller;
 
 use super::refusals::Refusals;
 use crate::exit::{Exit, Failure};
@@ -79,63 +82,112 @@ impl From<runs::StartError> for Unplayed {
     }
 }
 
-/// Runs the program to its end.
+/// Runs the program to its end, and lets `finale` say how it went. Whoever reads our output may hold up neither: the
+/// finale has its turn when all before it is written, and is not waited for once a signal or the deadline has come.
 pub(super) fn play(
     runs: Runs,
     order: Order,
     show: Show,
     timeout: Option<Duration>,
-) -> Result<Played, Unplayed> {
+    finale: impl FnOnce(Result<Played, Unplayed>) -> Exit + Send + 'static,
+) -> Result<Exit, Failure> {
+    let failed = |what: &str, error: std::io::Error| Failure::failed(format!("{what}: {error}"), "");
     // A thread beside this one: a terminal or pipe that takes no more must not keep signals and the deadline waiting.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.map_err(|error| {
-        Unplayed::Failed(Failure::failed(format!("no event loop could be made: {error}"), ""))
-    })?;
-    let played = runtime.block_on(perform(runs, order, show, timeout));
+    let runtime = runtime.map_err(|error| failed("no event loop could be made", error))?;
+    let teller = Teller::start().map_err(|error| failed("no thread could be started", error))?;
+    let exit = runtime.block_on(async {
+        let signals = Signals::new().map_err(|error| failed("signals cannot be received", error))?;
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut stage = Stage { show, teller, signals, deadline };
+        let outcome = stage.perform(runs, order).await;
+        Ok(stage.close(move || finale(outcome)).await)
+    });
     // A read of a terminal that still waits must not keep the process alive.
     runtime.shutdown_timeout(LAST_WRITE);
-    played
+    exit
 }
 
-async fn perform(
-    runs: Runs,
-    order: Order,
+/// What a run is played with.
+struct Stage {
     show: Show,
-    timeout: Option<Duration>,
-) -> Result<Played, Unplayed> {
-    let mut signals = Signals::new()?;
-    let refusals = Refusals::listen(show);
-    let scrub: Scrub = match show {
-        Show::Through => Arc::new(|line| {
-            stream::error_line(line);
-            line.to_owned()
-        }),
-        Show::Kept => Arc::new(str::to_owned),
-    };
-    let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-    let mut run = tokio::select! {
-        started = runs.start(order, scrub) => started.map_err(Unplayed::from)?,
-        () = signals.next() => return Err(Unplayed::Failed(Failure::failed("it was ended before it ran", ""))),
-    };
-    let input = run.take_input().map(|input| tokio::spawn(stream::feed(input)));
-    let output = tokio::spawn(stream::drain(run.take_output(), show));
-    let (ending, ended_by) = end(&mut run, deadline, &mut signals).await;
-    input.inspect(tokio::task::JoinHandle::abort);
-    // All writers are gone; only a reader of ours can hold this up, and a signal ends that as well.
-    let drained = tokio::select! {
-        drained = output => drained.unwrap_or_default(),
-        () = signals.next() => stream::Drained::default(),
-    };
-    Ok(Played {
-        run: run.id().to_owned(),
-        ending,
-        ended_by,
-        report: run.report().clone(),
-        output: drained.kept,
-        is_output_gone: drained.is_gone,
-        errors: run.errors(),
-        refused: refusals.all(),
-    })
+    teller: Teller,
+    signals: Signals,
+    /// When all is to be over.
+    deadline: Option<Instant>,
+}
+
+impl Stage {
+    async fn perform(&mut self, runs: Runs, order: Order) -> Result<Played, Unplayed> {
+        let (show, teller) = (self.show, self.teller.clone());
+        let refusals = Refusals::listen((show == Show::Through).then(|| teller.clone()));
+        let scrub: Scrub = match show {
+            Show::Through => Arc::new(move |line| {
+                teller.line(line);
+                line.to_owned()
+            }),
+            Show::Kept => Arc::new(str::to_owned),
+        };
+        let mut run = tokio::select! {
+            started = runs.start(order, scrub) => started.map_err(Unplayed::from)?,
+            () = self.signals.next() => {
+                self.hurry();
+                return Err(Unplayed::Failed(Failure::failed("it was ended before it ran", "")));
+            }
+        };
+        let input = run.take_input().map(|input| tokio::spawn(stream::feed(input)));
+        let output = tokio::spawn(stream::drain(run.take_output(), show));
+        let (ending, ended_by) = end(&mut run, self.deadline, &mut self.signals).await;
+        input.inspect(tokio::task::JoinHandle::abort);
+        if ended_by == EndedBy::Signal {
+            self.hurry();
+        }
+        // All writers are gone; only a reader of ours can hold this up.
+        let drained = self.until_over(output).await.and_then(Result::ok).unwrap_or_default();
+        Ok(Played {
+            run: run.id().to_owned(),
+            ending,
+            ended_by,
+            report: run.report().clone(),
+            output: drained.kept,
+            is_output_gone: drained.is_gone,
+            errors: run.errors(),
+            refused: refusals.all(),
+        })
+    }
+
+    /// Has the last said.
+    async fn close(&mut self, finale: impl FnOnce() -> Exit + Send + 'static) -> Exit {
+        let (done, exit) = oneshot::channel();
+        self.teller.own(move || {
+            // Who does not wait any more has decided already.
+            let _ = done.send(finale());
+        });
+        // What nobody has read did not go well.
+        self.until_over(exit).await.and_then(Result::ok).unwrap_or(Exit::Failed)
+    }
+
+    /// Waits for what only a reader of ours can hold up: until a signal or the deadline, and a moment longer.
+    async fn until_over<T>(&mut self, what: impl Future<Output = T>) -> Option<T> {
+        let over = self.deadline.map(|deadline| deadline.max(Instant::now() + LAST_WRITE));
+        let over = async {
+            match over {
+                Some(over) => tokio::time::sleep_until(over).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            done = what => return Some(done),
+            () = self.signals.next() => self.hurry(),
+            () = over => (),
+        }
+        None
+    }
+
+    /// Somebody wants an end.
+    fn hurry(&mut self) {
+        self.deadline = Some(Instant::now());
+    }
 }
 
 /// Waits for the end, and brings it about where somebody or the clock asks for it.
@@ -177,14 +229,8 @@ struct Signals {
 }
 
 impl Signals {
-    fn new() -> Result<Self, Unplayed> {
-        let failed = |error: std::io::Error| {
-            Unplayed::Failed(Failure::failed(format!("signals cannot be received: {error}"), ""))
-        };
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
-            terminate: signal(SignalKind::terminate()).map_err(failed)?,
-        })
+    fn new() -> Result<Self, std::io::Error> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
     async fn next(&mut self) {

@@ -8,7 +8,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use super::play::Show;
+use super::play::Teller;
 use crate::print;
 
 /// Who says what was refused.
@@ -22,10 +22,10 @@ const KEPT: usize = 128;
 pub(super) struct Refusals(Arc<Mutex<Vec<String>>>);
 
 impl Refusals {
-    /// Listens from now on, and passes on what is said at once if that is wanted.
-    pub(super) fn listen(show: Show) -> Self {
+    /// Listens from now on, and passes on what is said at once if there is somebody for that.
+    pub(super) fn listen(teller: Option<Teller>) -> Self {
         let refusals = Self::default();
-        let listener = Listener { refusals: refusals.clone(), show };
+        let listener = Listener { refusals: refusals.clone(), teller };
         // Only a process with a log of its own has somebody else who listens, and no command is that.
         let _ = tracing::subscriber::set_global_default(listener);
         refusals
@@ -46,7 +46,7 @@ impl Refusals {
 
 struct Listener {
     refusals: Refusals,
-    show: Show,
+    teller: Option<Teller>,
 }
 
 impl Subscriber for Listener {
@@ -57,10 +57,12 @@ impl Subscriber for Listener {
     fn event(&self, event: &Event<'_>) {
         let mut message = Message(String::new());
         event.record(&mut message);
-        if self.show == Show::Through {
-            print::warn(&message.0);
+        let Message(sentence) = message;
+        if let Some(teller) = &self.teller {
+            let sentence = sentence.clone();
+            teller.own(move || print::warn(&sentence));
         }
-        self.refusals.add(message.0);
+        self.refusals.add(sentence);
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -95,7 +97,7 @@ mod tests {
     #[test]
     fn refusals_of_the_proxy_are_heard_and_nothing_else() {
         let refusals = Refusals::default();
-        let listener = Listener { refusals: refusals.clone(), show: Show::Kept };
+        let listener = Listener { refusals: refusals.clone(), teller: None };
         tracing::subscriber::with_default(listener, || {
             tracing::info!(target: "covenant::egress", run = "x", host = "h", "a connection was refused: {}", 1);
             tracing::debug!(target: "covenant::egress", "chatter");

@@ -9,11 +9,11 @@ use covenant_runner::launch::StartError;
 use covenant_runner::order::Network;
 use serde_json::json;
 
-use super::play::{self, Played, Show};
+use super::play::{self, Played, Show, Unplayed};
 use super::{ground, order, promises, told};
 use crate::exit::{Exit, Failure};
 use crate::print;
-use crate::setting::Setting;
+use crate::setting::{Output, Setting};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -100,12 +100,23 @@ impl Run {
         let runs = ground::runs(setting, &ground::config(setting)?)?;
         let order = order::order(&self, &setting.home, runs.sandbox())?;
         let show = if setting.json() { Show::Kept } else { Show::Through };
-        let played = match play::play(runs, order, show, self.timeout) {
+        let (timeout, output) = (self.timeout, setting.output);
+        play::play(runs, order, show, timeout, move |outcome| {
+            self.tell(output, outcome).unwrap_or_else(|failure| {
+                failure.report(output);
+                failure.exit()
+            })
+        })
+    }
+
+    /// Says how it went.
+    fn tell(&self, output: Output, outcome: Result<Played, Unplayed>) -> Result<Exit, Failure> {
+        let played = match outcome {
             Ok(played) => played,
-            Err(play::Unplayed::Refused(error)) => return Err(self.refused(setting, &error)?),
-            Err(play::Unplayed::Failed(failure)) => return Err(failure),
+            Err(Unplayed::Refused(error)) => return Err(self.refused(output, &error)?),
+            Err(Unplayed::Failed(failure)) => return Err(failure),
         };
-        if setting.json() {
+        if output == Output::Machines {
             document(&played)?;
         } else if self.report {
             promises::note(&played.report);
@@ -116,16 +127,16 @@ impl Run {
             // Whoever read it has read enough (`| head`).
             return Ok(Exit::Done);
         }
-        match told::failure(&self, &played) {
+        match told::failure(self, &played) {
             None => Ok(Exit::Done),
             Some(failure) => Err(failure),
         }
     }
 
     /// Nothing ran: the sentence for it, with the table before it where one was asked for.
-    fn refused(&self, setting: &Setting, error: &StartError) -> Result<Failure, Failure> {
+    fn refused(&self, output: Output, error: &StartError) -> Result<Failure, Failure> {
         if let StartError::Required(report) = error {
-            if setting.json() {
+            if output == Output::Machines {
                 print::json(&json!({"run": null, "report": report}))?;
             } else if self.report {
                 promises::note(report);

@@ -1,8 +1,6 @@
 //! The streams of a program in the foreground: bytes from our standard input to its own, and from its output to ours, or
 //! into a document.
 
-use std::io::Write as _;
-
 use covenant_runner::pipes::{Input, Output};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -80,12 +78,6 @@ pub(super) async fn drain(output: Option<Output>, show: Show) -> Drained {
             }
         }
     }
-}
-
-/// Writes a line of the program's standard error to ours, as it is.
-pub(super) fn error_line(line: &str) {
-    // Nowhere is left to say that standard error is closed.
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 #[cfg(test)]
