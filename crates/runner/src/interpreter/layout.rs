@@ -27,18 +27,20 @@ pub(super) fn of(file: &Path, home: Option<&Path>) -> Interpreter {
 
 /// Whether it belongs to a virtual environment.
 pub(super) fn is_environment(file: &Path) -> bool {
-    root(file).is_some()
+    found(file).is_some()
 }
 
 /// One of a virtual environment: that is shown, and the installation it was made from.
 fn environment(file: &Path, home: Option<&Path>) -> Option<Interpreter> {
-    let Root { bin, root, base } = root(file)?;
-    if is_too_wide(&root, home) {
+    let Environment { bin, whole, base } = found(file)?;
+    if is_too_wide(&whole, home) {
         return None;
     }
     let mut shown = Shown::new(home);
-    shown.add(&root);
-    prefix(&base).into_iter().for_each(|prefix| shown.add(&prefix));
+    shown.add(&whole);
+    if let Some(prefix) = prefix(&base) {
+        shown.add(&prefix);
+    }
     shown.add(file);
     // By its name in the environment: that is how it knows that it is in one.
     Some(Interpreter { program: bin.join(file.file_name()?), read: shown.paths() })
@@ -48,28 +50,30 @@ fn environment(file: &Path, home: Option<&Path>) -> Option<Interpreter> {
 fn installed(file: &Path, home: Option<&Path>) -> Interpreter {
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let mut shown = Shown::new(home);
-    real.parent().and_then(prefix).into_iter().for_each(|prefix| shown.add(&prefix));
+    if let Some(prefix) = real.parent().and_then(prefix) {
+        shown.add(&prefix);
+    }
     shown.add(&real);
     Interpreter { program: real, read: shown.paths() }
 }
 
 /// A virtual environment, by its real paths.
-struct Root {
+struct Environment {
     /// Where its programs are.
     bin: PathBuf,
     /// All of it.
-    root: PathBuf,
+    whole: PathBuf,
     /// Where the programs are that it was made from.
     base: PathBuf,
 }
 
-fn root(file: &Path) -> Option<Root> {
+fn found(file: &Path) -> Option<Environment> {
     let bin = file.parent()?.canonicalize().ok()?;
-    let (root, base) = [Some(&*bin), bin.parent()]
-        .into_iter()
-        .flatten()
-        .find_map(|root| Some((root.to_owned(), base(&settings(&root.join(SETTINGS))?)?)))?;
-    Some(Root { bin, root, base })
+    let (whole, base) = [Some(&*bin), bin.parent()].into_iter().flatten().find_map(|directory| {
+        let text = settings(&directory.join(SETTINGS))?;
+        Some((directory.to_owned(), base(&text)?))
+    })?;
+    Some(Environment { bin, whole, base })
 }
 
 /// The text of a plain file. Another kind of file, which may have no end or keep us waiting, is not read.

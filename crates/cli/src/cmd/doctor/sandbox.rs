@@ -24,6 +24,8 @@ struct Kernel {
     modules: Option<String>,
     /// Whether we are in a container.
     is_container: bool,
+    /// Whether we are root.
+    is_root: bool,
 }
 
 /// What this host can enforce.
@@ -98,6 +100,10 @@ fn remedies(report: &Report, kernel: &Kernel) -> Vec<String> {
         let reason = report.of(Promise::Lifetime).and_then(|measure| apart(&measure.note).1);
         remedies.push(kernel.namespaces(reason.unwrap_or("nobody knows why")));
     }
+    let is_memory_short = report.gaps().any(|gap| gap.promise == Promise::Memory);
+    if is_memory_short && is_kept_by(Promise::Lifetime, "pid namespace") {
+        remedies.push(kernel.memory());
+    }
     if !is_kept_by(Promise::Files, "landlock") {
         remedies.push(kernel.rules());
     } else if report.gaps().any(|gap| gap.note.contains("kernel")) {
@@ -119,6 +125,7 @@ impl Kernel {
             apparmor_restricts: number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
             modules: read("/sys/kernel/security/lsm"),
             is_container: ["/.dockerenv", "/run/.containerenv"].iter().any(|path| Path::new(path).exists()),
+            is_root: rustix::process::geteuid().is_root(),
         }
     }
 
@@ -141,6 +148,17 @@ impl Kernel {
                 .to_owned();
         }
         format!("find out why there are no namespaces ({reason}): unshare --user --map-current-user true")
+    }
+
+    /// What gives a memory cgroup.
+    fn memory(&self) -> String {
+        if self.is_root {
+            return "for memory, let it write to a memory cgroup: in a container, mount /sys/fs/cgroup writable"
+                .to_owned();
+        }
+        "for memory, start the daemon where systemd gives it a cgroup: systemd-run --user --scope -p Delegate=yes \
+         covenant up, or a user service with Delegate=yes"
+            .to_owned()
     }
 
     /// Why there is no landlock, most likely, and what gives it.
@@ -197,6 +215,22 @@ mod tests {
         assert!(found.detail.contains("lifetime (no pid namespace: some of it may stay)"), "{found:?}");
         let found = finding(&fenced(), true, &Kernel::default());
         assert_eq!(found.state, State::Fail);
+    }
+
+    #[test]
+    fn memory_without_a_cgroup_is_a_warning_that_says_who_gives_one() {
+        let mut report = whole();
+        report.keeps_partly(Promise::Memory, &["watchdog"], "no memory cgroup: some is not counted");
+        for (is_root, remedy) in [(false, "Delegate=yes"), (true, "/sys/fs/cgroup")] {
+            let found = finding(&report, false, &Kernel { is_root, ..Kernel::default() });
+            assert_eq!(found.state, State::Warn);
+            assert!(found.detail.ends_with("memory (no memory cgroup: some is not counted)"), "{found:?}");
+            assert!(found.action.contains(remedy), "{found:?}");
+        }
+        // Where there are no namespaces, a cgroup would not be used.
+        report.keeps_partly(Promise::Lifetime, &["subreaper"], "no pid namespace (x): y");
+        let found = finding(&report, false, &Kernel::default());
+        assert!(!found.action.contains("Delegate"), "{found:?}");
     }
 
     #[test]

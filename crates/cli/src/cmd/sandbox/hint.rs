@@ -62,8 +62,8 @@ pub(super) fn of(run: &Run, errors: &str) -> String {
             .to_owned();
     }
     if says(&UNTOUCHED) {
-        return "it writes only to its scratch directory and where you let it: add --write PATH; as root, programs \
-                run as nobody and read what everybody may"
+        return "it writes only to its scratch directory and where you let it: add --write PATH; as root, it runs as \
+                nobody, who has root's rights on what is named and no other user's"
             .to_owned();
     }
     if says(&["Operation not permitted", "EPERM"]) {

@@ -49,8 +49,8 @@ fn plain(file: PathBuf, named: &[PathBuf]) -> Interpreter {
     let is_system = interpreter::is_system(&real);
     let is_seen =
         is_system && interpreter::is_system(&file) || named.iter().any(|named| file.starts_with(named));
-    let read = if is_system { Vec::new() } else { vec![real.clone()] };
-    Interpreter { program: if is_seen { file } else { real }, read }
+    let needed = if is_system { Vec::new() } else { vec![real.clone()] };
+    Interpreter { program: if is_seen { file } else { real }, read: needed }
 }
 
 #[cfg(test)]

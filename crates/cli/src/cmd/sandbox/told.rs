@@ -66,8 +66,8 @@ pub(super) fn refusal(run: &Run, error: &StartError) -> Failure {
         StartError::Path { .. } => Failure::usage(message, "name what is there, and only what it needs"),
         StartError::Program { .. } => Failure::usage(
             message,
-            "if it is there out here, name what it needs with --read, such as its interpreter's directory; as root, \
-             programs run as nobody, who must be able to read and execute it",
+            "if it is there out here, name what it needs with --read, such as its interpreter's directory; as root, it \
+             runs as nobody, who needs the right to execute it",
         ),
         StartError::Order(_) => Failure::usage(message, "correct that, and try again"),
         _ => Failure::failed(message, "see what this host can do: covenant sandbox check"),
