@@ -5,6 +5,7 @@ use super::stage::Stage;
 use super::{Language, Who};
 
 /// One attempt to get out.
+#[derive(Clone)]
 pub(crate) struct Attack {
     /// As a hostile program takes it.
     pub(crate) word: String,
