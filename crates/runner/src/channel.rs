@@ -1,65 +1,42 @@
-//! Lines and descriptors over a Unix socket: how launcher, host and the first process of a sandbox talk.
-//!
-//! Blocking, for processes that do one thing. A line is one JSON document; descriptors travel with the line they belong to.
+//! One end of a conversation between processes that do one thing each: the launcher's, to the host and to the first process
+//! of a sandbox. It waits where the host's end ([`crate::wire`]) would come back later.
 
-use std::collections::VecDeque;
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
-};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::control::LINE_LIMIT;
-
-/// The most descriptors that come with one line.
-const DESCRIPTORS: usize = 4;
+use crate::talk::{self, Heard};
 
 /// One end.
 #[derive(Debug)]
 pub(crate) struct Channel {
     socket: OwnedFd,
-    read: Vec<u8>,
-    descriptors: VecDeque<OwnedFd>,
+    heard: Heard,
 }
 
 impl Channel {
     /// Talks over this socket.
     pub(crate) fn new(socket: OwnedFd) -> Self {
-        Self { socket, read: Vec::new(), descriptors: VecDeque::new() }
+        Self { socket, heard: Heard::default() }
     }
 
     /// Two ends that talk to each other. Neither is inherited by a program.
     pub(crate) fn pair() -> io::Result<(Self, Self)> {
-        let flags = SocketFlags::CLOEXEC;
-        let (one, other) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        Ok((Self::new(one), Self::new(other)))
+        let (one, other) = std::os::unix::net::UnixStream::pair()?;
+        Ok((Self::new(one.into()), Self::new(other.into())))
     }
 
     /// Says something, with descriptors.
     pub(crate) fn say<T: Serialize>(&self, word: &T, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-        let mut line = serde_json::to_vec(word)?;
-        line.push(b'\n');
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-        let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
-            return Err(io::Error::other("too many descriptors for one line"));
-        }
-        let mut rest = line.as_slice();
-        while !rest.is_empty() {
-            let sent = rustix::io::retry_on_intr(|| {
-                rustix::net::sendmsg(&self.socket, &[IoSlice::new(rest)], &mut ancillary, SendFlags::NOSIGNAL)
-            })?;
-            // They went with the first bytes.
-            ancillary.clear();
-            rest = rest.get(sent..).unwrap_or_default();
+        let line = talk::line(word)?;
+        let mut sent = talk::send(&self.socket, &line, descriptors)?;
+        while sent < line.len() {
+            sent += talk::send(&self.socket, line.get(sent..).unwrap_or_default(), &[])?;
         }
         Ok(())
     }
@@ -67,7 +44,7 @@ impl Channel {
     /// Waits for what the other end says; none when it is gone.
     pub(crate) fn hear<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         loop {
-            if let Some(word) = self.heard()? {
+            if let Some(word) = self.heard.word()? {
                 return Ok(Some(word));
             }
             if self.receive()? == 0 {
@@ -78,43 +55,17 @@ impl Channel {
 
     /// What was said and not yet heard, without waiting for more. To be called after [`Self::receive`].
     pub(crate) fn heard<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
-        let Some(end) = self.read.iter().position(|&byte| byte == b'\n') else {
-            if self.read.len() > LINE_LIMIT {
-                return Err(io::Error::other("a line that is too long"));
-            }
-            return Ok(None);
-        };
-        let rest = self.read.split_off(end + 1);
-        let line = std::mem::replace(&mut self.read, rest);
-        Ok(Some(serde_json::from_slice(&line)?))
+        self.heard.word()
     }
 
     /// Takes what has come, waiting if nothing has; 0 when the other end is gone.
     pub(crate) fn receive(&mut self) -> io::Result<usize> {
-        let mut chunk = [0; 16 * 1024];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let received = rustix::io::retry_on_intr(|| {
-            let mut into = [IoSliceMut::new(&mut chunk)];
-            rustix::net::recvmsg(&self.socket, &mut into, &mut ancillary, RecvFlags::CMSG_CLOEXEC)
-        });
-        let count = match received {
-            Ok(received) => received.bytes,
-            Err(Errno::CONNRESET) => 0,
-            Err(errno) => return Err(errno.into()),
-        };
-        for message in ancillary.drain() {
-            if let RecvAncillaryMessage::ScmRights(sent) = message {
-                self.descriptors.extend(sent);
-            }
-        }
-        self.read.extend_from_slice(chunk.get(..count).unwrap_or_default());
-        Ok(count)
+        self.heard.take(&self.socket)
     }
 
     /// The next descriptor that came.
     pub(crate) fn descriptor(&mut self) -> Option<OwnedFd> {
-        self.descriptors.pop_front()
+        self.heard.descriptor()
     }
 }
 

@@ -28,5 +28,6 @@ pub mod report;
 mod spawn;
 mod sweep;
 mod tail;
+mod talk;
 mod trace;
 mod wire;
