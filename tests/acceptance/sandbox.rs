@@ -38,9 +38,8 @@ impl Who {
             std::env::var_os("CI").is_none(),
             "CI tries the sandbox as root and as an ordinary user: run it as root"
         );
-        SAID.call_once(|| {
-            say("SKIPPED: the sandbox is tried as this user only; as root, the tests also try it as root\n")
-        });
+        let skipped = "SKIPPED: the sandbox is tried as this user only; tests as root try it as root, too\n";
+        SAID.call_once(|| say(skipped));
         vec![Self::Own]
     }
 

@@ -27,11 +27,6 @@ fn only_looks(attack: &Attack) -> bool {
         || attack.word.ends_with("/named/device")
 }
 
-/// What only a filter stops.
-fn needs_a_filter(attack: &Attack) -> bool {
-    attack.word.starts_with("plant-setuid=")
-}
-
 const HOSTS: &[Host] = &[
     Host {
         lacks: "namespaces",
@@ -57,14 +52,12 @@ const HOSTS: &[Host] = &[
     Host {
         lacks: "filters",
         gaps: &["calls"],
-        insists: |attack| {
-            ["files", "network", "privileges"].contains(&attack.promise) && !needs_a_filter(attack)
-        },
+        insists: |attack| ["files", "network", "privileges"].contains(&attack.promise),
     },
     Host {
         lacks: "namespaces,landlock,filters",
         gaps: &["lifetime", "files", "scratch", "network", "neighbours", "calls"],
-        insists: |attack| attack.promise == "privileges" && !needs_a_filter(attack),
+        insists: |attack| attack.promise == "privileges",
     },
 ];
 
