@@ -124,8 +124,8 @@ fn scratch(sources: &Sources, sandbox: &Sandbox, owner: &Owner) -> io::Result<()
     let options = std::ffi::CString::new(options).map_err(io::Error::other)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     mount("tmpfs", SCRATCH, "tmpfs", flags, Some(options.as_c_str()))?;
-    // What is shown below `/tmp` is not to lie where the program may write.
-    if sources.all.iter().any(|source| source.at.starts_with("/tmp")) {
+    // Unless it was named itself; what was named below it is mounted in the scratch directory.
+    if sources.all.iter().any(|source| source.at == Path::new("/tmp")) {
         std::fs::create_dir("/tmp")?;
     } else {
         std::os::unix::fs::symlink("scratch", "/tmp")?;
