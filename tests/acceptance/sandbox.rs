@@ -1,6 +1,7 @@
 //! The sandbox held against programs that want out, through the built program: as root and as an ordinary user, on this
 //! host and on poorer ones. Every attack is also tried without a sandbox, where it must succeed, so that each can fail.
 
+mod allowed;
 mod attacks;
 mod escape;
 mod hosts;
