@@ -1,13 +1,20 @@
-//! Interpreters: which program `python3` or `node` on PATH really is, and which directories it must read to run.
+//! Interpreters: which program `python3` or `node` really is, and which directories it must read to run.
 //!
 //! What is on PATH may be a shim in somebody's home (pyenv, asdf, mise, volta) that finds the program by files no
 //! sandboxed program sees. So it is asked once, outside the sandbox, and the program it leads to is started instead.
 //! It is asked in `/`: a `.python-version` or `.tool-versions` of whatever directory we happen to be in has no say.
+//!
+//! To ask is to execute, and only PATH is trusted with that, as the operator's own shell trusts it. What was given by a
+//! path, lies in a virtual environment, or lies where a sandboxed program may write, may be that program's work: it is
+//! judged by where it lies, and never executed outside.
 
 mod answer;
 mod ask;
+mod layout;
+mod shown;
 
 pub use ask::AskError;
+pub use shown::is_system;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -78,17 +85,29 @@ struct Known {
 static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 
 /// The interpreter that this name on that PATH leads to. Waits for it, at most ten seconds; at once if asked before.
-pub fn find(name: &str, path: &OsStr) -> Result<Interpreter, InterpreterError> {
+/// What lies in a directory of `named`, which a sandboxed program is shown, is not asked.
+pub fn find(name: &str, path: &OsStr, named: &[PathBuf]) -> Result<Interpreter, InterpreterError> {
     if !is_known(Path::new(name)) {
         return Err(InterpreterError::Unknown(name.to_owned()));
     }
     let file = on_path(name, path).ok_or_else(|| InterpreterError::Missing(name.to_owned()))?;
-    at(&file, path)
+    if layout::is_environment(&file) || is_within(&file, named) {
+        return Ok(at(&file));
+    }
+    asked(&file, path, std::env::var_os("HOME"), PATIENCE)
 }
 
-/// The interpreter that this file is or leads to.
-pub fn at(file: &Path, path: &OsStr) -> Result<Interpreter, InterpreterError> {
-    at_home(file, path, std::env::var_os("HOME"), PATIENCE)
+/// The interpreter that this file is, by where it lies. Nothing is executed.
+pub fn at(file: &Path) -> Interpreter {
+    layout::of(file, std::env::var_os("HOME").as_deref().map(Path::new))
+}
+
+/// Whether a file, its directory, or what either leads to lies in one of these directories.
+fn is_within(file: &Path, directories: &[PathBuf]) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let ways = [Some(file.to_owned()), Some(real(file)), file.parent().map(real)];
+    let holds = |directory: &Path| ways.iter().flatten().any(|way| way.starts_with(directory));
+    directories.iter().any(|directory| holds(directory) || holds(&real(directory)))
 }
 
 /// Whether a file with such a name can be asked.
@@ -123,7 +142,8 @@ fn language(file: &Path) -> Option<Language> {
     }
 }
 
-fn at_home(
+/// What this file on PATH says.
+fn asked(
     file: &Path,
     path: &OsStr,
     home: Option<OsString>,

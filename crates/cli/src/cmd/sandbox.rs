@@ -6,6 +6,7 @@ mod ground;
 mod hint;
 mod order;
 mod play;
+mod program;
 mod promises;
 mod refusals;
 mod run;

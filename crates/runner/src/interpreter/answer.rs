@@ -5,18 +5,21 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::Interpreter;
 use super::ask::AskError;
+use super::shown::Shown;
+use super::{Interpreter, layout};
 
-/// Makes Python print what [`read`] reads. `-I`: neither variables nor the user's own packages change it.
+/// Makes Python print what [`read`] reads. `-I -S`: neither variables nor anybody's packages change it, and no `.pth`
+/// among them is run. `-B`: nothing is written for it.
 pub(super) const PYTHON: &[&str] = &[
     "-I",
+    "-S",
+    "-B",
     "-c",
     "import json, os, sys, sysconfig
 paths = sysconfig.get_paths()
-venv = sys.prefix != sys.base_prefix
 print('covenant-interpreter ' + json.dumps({
-    'program': os.path.abspath(sys.executable) if venv else os.path.realpath(sys.executable),
+    'program': os.path.abspath(sys.executable),
     'prefixes': [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix],
     'libraries': [paths[name] for name in ('stdlib', 'platstdlib', 'purelib', 'platlib')],
     'shared': sysconfig.get_config_var('LIBDIR') or '',
@@ -32,18 +35,6 @@ const prefixes = path.basename(bin) === 'bin' ? [up] : [];
 const libraries = prefixes.map((prefix) => path.join(prefix, 'lib', 'node_modules'));
 console.log('covenant-interpreter ' + JSON.stringify({program, prefixes, libraries, shared: '', shared_name: ''}));",
 ];
-
-/// Directories in a home that hold more than one program's files.
-const SHARED_IN_HOME: [&str; 5] = [".local", ".local/share", ".config", ".cache", ".local/state"];
-
-/// Directories that hold everybody's things.
-const SHARED: [&str; 14] = [
-    "/", "/boot", "/dev", "/etc", "/home", "/media", "/mnt", "/proc", "/root", "/run", "/srv", "/sys",
-    "/tmp", "/var",
-];
-
-/// Directories that every sandboxed program sees.
-const SYSTEM: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store"];
 
 /// The answer as it is printed.
 #[derive(Debug, Deserialize)]
@@ -62,40 +53,23 @@ pub(super) fn read(line: &str, home: Option<&Path>) -> Result<Interpreter, AskEr
     if !answer.program.is_absolute() || !super::is_executable(&answer.program) {
         return Err(garbled());
     }
-    let mut read = Vec::new();
-    let mut add = |path: PathBuf| {
-        if path.is_absolute() && path.exists() && !is_covered(&path, &read) && !is_too_wide(&path, home) {
-            read.push(path);
-        }
-    };
-    for path in answer.prefixes.iter().chain(&answer.libraries) {
-        add(path.clone());
-        // A prefix may be named by a link; what its files lead to is named by where they really are.
-        path.canonicalize().into_iter().for_each(&mut add);
+    if layout::is_environment(&answer.program) {
+        return Ok(layout::of(&answer.program, home));
     }
+    let mut shown = Shown::new(home);
+    answer
+        .prefixes
+        .iter()
+        .chain(&answer.libraries)
+        .filter(|path| path.is_absolute())
+        .for_each(|path| shown.add(path));
     // The last two matter where a prefix was too wide to be shown.
     if !answer.shared_name.is_empty() {
-        add(Path::new(&answer.shared).join(&answer.shared_name));
+        shown.add(&Path::new(&answer.shared).join(&answer.shared_name));
     }
-    add(answer.program.clone());
-    answer.program.canonicalize().into_iter().for_each(&mut add);
-    Ok(Interpreter { program: answer.program, read })
-}
-
-/// Whether it is shown anyhow.
-fn is_covered(path: &Path, read: &[PathBuf]) -> bool {
-    SYSTEM.iter().any(|system| path.starts_with(system)) || read.iter().any(|known| path.starts_with(known))
-}
-
-/// Whether it holds more than an interpreter: what everybody shares, a home or what contains ours, and the few
-/// directories that all programs of a user share.
-fn is_too_wide(path: &Path, home: Option<&Path>) -> bool {
-    let real = home.and_then(|home| home.canonicalize().ok());
-    let is_ours =
-        |home: &Path| home.starts_with(path) || SHARED_IN_HOME.iter().any(|part| path == home.join(part));
-    SHARED.iter().any(|shared| path == Path::new(shared))
-        || path.parent() == Some(Path::new("/home"))
-        || home.into_iter().chain(real.as_deref()).any(is_ours)
+    let program = answer.program.canonicalize().map_err(|_| garbled())?;
+    shown.add(&program);
+    Ok(Interpreter { program, read: shown.paths() })
 }
 
 #[cfg(test)]
@@ -135,19 +109,6 @@ mod tests {
             let prefix = home.path().join(prefix);
             assert_eq!(found.read, [prefix.join("lib/python3.14"), prefix.join("bin/python3")], "{prefix:?}");
         }
-    }
-
-    #[test]
-    fn what_is_above_the_home_is_never_shown() {
-        let homes = Path::new("/home");
-        let home = homes.join("ada");
-        for wide in ["/", "/srv", "/root", "ada", "bob", "ada/.config", "."] {
-            assert!(is_too_wide(&homes.join(wide), Some(&home)), "{wide}");
-        }
-        for narrow in ["/venv", "ada/venv", "/srv/python", "ada/.local/share/uv/python/x"] {
-            assert!(!is_too_wide(&homes.join(narrow), Some(&home)), "{narrow}");
-        }
-        assert!(is_too_wide(Path::new("/"), None));
     }
 
     #[test]

@@ -23,8 +23,8 @@ fn path() -> OsString {
 }
 
 /// Whatever is asked of the one program in that directory.
-fn asked(directory: &tempfile::TempDir, name: &str) -> Result<Interpreter, InterpreterError> {
-    at_home(&directory.path().join(name), &path(), std::env::var_os("HOME"), Duration::from_secs(20))
+fn answer_of(directory: &tempfile::TempDir, name: &str) -> Result<Interpreter, InterpreterError> {
+    asked(&directory.path().join(name), &path(), std::env::var_os("HOME"), Duration::from_secs(20))
 }
 
 fn is_system(path: &Path) -> bool {
@@ -33,7 +33,7 @@ fn is_system(path: &Path) -> bool {
 
 #[test]
 fn the_python_on_path_is_a_program_that_sees_its_libraries_and_no_home() {
-    let Ok(found) = find("python3", &path()) else {
+    let Ok(found) = find("python3", &path(), &[]) else {
         assert!(on_path("python3", &path()).is_none(), "it is there and does not answer");
         return;
     };
@@ -49,7 +49,7 @@ fn the_python_on_path_is_a_program_that_sees_its_libraries_and_no_home() {
 
 #[test]
 fn the_node_on_path_is_a_program_that_can_be_read() {
-    let Ok(found) = find("node", &path()) else {
+    let Ok(found) = find("node", &path(), &[]) else {
         assert!(on_path("node", &path()).is_none(), "it is there and does not answer");
         return;
     };
@@ -65,15 +65,15 @@ fn a_shim_is_told_from_the_program_it_leads_to() {
     let Some(real) = on_path("python3", &path()) else { return };
     let script = format!("#!/bin/sh\necho 'shim: choosing a version' >&2\nexec {} \"$@\"\n", real.display());
     let shim = with("python3", &script);
-    let found = asked(&shim, "python3").unwrap();
-    assert_eq!(found, find("python3", &path()).unwrap());
+    let found = answer_of(&shim, "python3").unwrap();
+    assert_eq!(found, find("python3", &path(), &[]).unwrap());
     assert!(!found.program.starts_with(shim.path()), "{found:?}");
 }
 
 #[test]
 fn a_shim_gets_a_path_and_a_home_and_nothing_else_of_ours() {
     let shim = with("python3", "#!/bin/sh\nenv | cut -d= -f1 | sort | tr '\\n' ' '; exit 3\n");
-    let error = asked(&shim, "python3").unwrap_err().to_string();
+    let error = answer_of(&shim, "python3").unwrap_err().to_string();
     assert!(error.contains("exit code 3: HOME PATH PWD") && !error.contains("CARGO"), "{error}");
 }
 
@@ -86,11 +86,11 @@ fn what_was_answered_is_remembered_until_the_file_changes() {
     let count = counted.path().join("count");
     let times = || std::fs::read_to_string(&count).unwrap().lines().count();
     let shim = with("python3", &script(&count));
-    asked(&shim, "python3").unwrap();
-    asked(&shim, "python3").unwrap();
+    answer_of(&shim, "python3").unwrap();
+    answer_of(&shim, "python3").unwrap();
     assert_eq!(times(), 1);
     write(&shim.path().join("python3"), &(script(&count) + "# a newer one\n"));
-    asked(&shim, "python3").unwrap();
+    answer_of(&shim, "python3").unwrap();
     assert_eq!(times(), 2);
 }
 
@@ -98,7 +98,7 @@ fn what_was_answered_is_remembered_until_the_file_changes() {
 fn a_shim_that_hangs_is_ended_with_all_it_started() {
     let shim = with("node", "#!/bin/sh\nsleep 600 &\necho $! > \"${0%/*}/pid\"\nwait\n");
     let file = shim.path().join("node");
-    let late = at_home(&file, &path(), None, Duration::from_millis(300)).unwrap_err();
+    let late = asked(&file, &path(), None, Duration::from_millis(300)).unwrap_err();
     assert!(matches!(late, InterpreterError::Silent { cause: AskError::Late(_), .. }), "{late}");
     assert!(late.to_string().contains("within 0.3 s; try it: "), "{late}");
     // Whether the shell came that far in 0.3 s is not ours to say.
@@ -121,7 +121,7 @@ fn is_zombie(pid: i32) -> bool {
 #[test]
 fn a_shim_that_fails_is_quoted() {
     let shim = with("python3", "#!/bin/sh\necho 'pyenv: python3: command not found' >&2\nexit 127\n");
-    let error = asked(&shim, "python3").unwrap_err().to_string();
+    let error = answer_of(&shim, "python3").unwrap_err().to_string();
     assert!(error.contains("it ended with exit code 127: pyenv: python3: command not found"), "{error}");
     assert!(error.contains("try it: "), "{error}");
 }
@@ -137,7 +137,7 @@ fn garbage_is_not_believed() {
         "head -c 200000 /dev/urandom",
     ] {
         let shim = with("node", &format!("#!/bin/sh\n{garbage}\n"));
-        let error = asked(&shim, "node").unwrap_err();
+        let error = answer_of(&shim, "node").unwrap_err();
         assert!(matches!(error, InterpreterError::Silent { cause: AskError::Garbled(_), .. }), "{error}");
         assert!(error.to_string().len() < 600, "{error}");
     }
@@ -145,9 +145,9 @@ fn garbage_is_not_believed() {
 
 #[test]
 fn names_nobody_can_ask_and_names_that_are_not_there_are_told_apart() {
-    let unknown = find("ruby", &path()).unwrap_err().to_string();
+    let unknown = find("ruby", &path(), &[]).unwrap_err().to_string();
     assert!(unknown.contains("`ruby` is no interpreter"), "{unknown}");
-    let missing = find("node", OsStr::new("/no/such/directory")).unwrap_err().to_string();
+    let missing = find("node", OsStr::new("/no/such/directory"), &[]).unwrap_err().to_string();
     assert_eq!(missing, "`node` is not on PATH; install it, or name it by its full path");
     for name in ["python", "python3", "python3.12", "node", "/x/y/node"] {
         assert!(is_known(Path::new(name)), "{name}");
@@ -164,4 +164,64 @@ fn what_is_relative_on_path_is_not_searched() {
     assert_eq!(on_path("tool", &absolute), Some(directory.path().join("tool")));
     assert_eq!(on_path("Cargo.toml", OsStr::new(".:")), None);
     assert_eq!(on_path("../tool", &absolute), None);
+}
+
+/// A program that leaves a trace of having been executed, and that trace.
+fn telltale(directory: &Path) -> (PathBuf, PathBuf) {
+    let (file, trace) = (directory.join("python3"), directory.join("was-run"));
+    std::fs::create_dir_all(directory).unwrap();
+    write(&file, &format!("#!/bin/sh\ntouch {}\n", trace.display()));
+    (file, trace)
+}
+
+#[test]
+fn what_is_given_by_path_lies_in_an_environment_or_where_it_may_be_written_is_never_executed() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    let bin = root.join("proj/venv/bin");
+    let (file, trace) = telltale(&bin);
+    at(&file);
+    assert!(!trace.exists(), "it was given by path");
+    // Where it is named, and where another name leads to it.
+    std::os::unix::fs::symlink(&bin, root.join("link")).unwrap();
+    for (path, named) in [(&bin, &root), (&root.join("link"), &root.join("proj")), (&bin, &root.join("link"))]
+    {
+        let found = find("python3", path.as_os_str(), std::slice::from_ref(named)).unwrap();
+        assert_eq!(found.program, file);
+        assert!(!trace.exists(), "{} may be written", named.display());
+    }
+    std::fs::write(root.join("proj/venv/pyvenv.cfg"), "home = /usr/bin\n").unwrap();
+    assert_eq!(find("python3", bin.as_os_str(), &[]).unwrap().program, file);
+    assert!(!trace.exists(), "it is in an environment");
+    // And so that all this can fail: on PATH, it is asked.
+    std::fs::remove_file(root.join("proj/venv/pyvenv.cfg")).unwrap();
+    let path = std::env::join_paths([&*bin, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
+    find("python3", &path, &[]).unwrap_err();
+    assert!(trace.exists());
+}
+
+#[test]
+fn the_packages_of_an_installation_have_no_say_when_it_is_asked() {
+    let Some(real) = on_path("python3", OsStr::new("/usr/bin:/usr/local/bin")) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("was-run");
+    // Whoever is on PATH leads to an environment, whose packages would be looked through if it were asked as usual.
+    let venv = directory.path().join("venv");
+    let made = |arguments: &[&OsStr]| {
+        let arguments: Vec<OsString> = arguments.iter().map(|&part| part.to_owned()).collect();
+        let path = ("PATH".into(), path());
+        crate::spawn::command(&real, &arguments, &[path]).status().unwrap().success()
+    };
+    let parts = ["-m", "venv", "--without-pip"].map(OsStr::new);
+    if !made(&[&parts[..], &[venv.as_os_str()]].concat()) {
+        return;
+    }
+    for packages in venv.join("lib").read_dir().unwrap().flatten() {
+        let line = format!("import os; open({trace:?}, 'w').close()\n");
+        std::fs::write(packages.path().join("site-packages/x.pth"), line).unwrap();
+    }
+    let shim = with("python3", &format!("#!/bin/sh\nexec {}/bin/python3 \"$@\"\n", venv.display()));
+    let found = answer_of(&shim, "python3").unwrap();
+    assert_eq!(found.program, venv.canonicalize().unwrap().join("bin/python3"));
+    assert!(!trace.exists(), "a line of somebody's package was run outside");
 }

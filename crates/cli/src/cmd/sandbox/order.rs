@@ -1,14 +1,13 @@
-//! From what was typed to an order: which file the program is, what it may see, and which variables it gets.
+//! From what was typed to an order: what the program may see, and which variables it gets.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use covenant_daemon::home::Home;
-use covenant_runner::interpreter::{self, Interpreter};
 use covenant_runner::order::{Network, Order, Sandbox};
 
+use super::program;
 use super::run::{Run, Variable};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 
 /// Where programs lie on every system; what else is on our PATH is out of sight.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -24,11 +23,14 @@ pub(super) fn order(run: &Run, home: &Home, mut sandbox: Sandbox) -> Result<Orde
     let (typed, arguments) =
         run.program.split_first().ok_or_else(|| Failure::usage("no program was named", ""))?;
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = program(typed, &path)?;
     sandbox.network = run.network.into();
     sandbox.read = seen(&run.read, home)?;
     sandbox.write = seen(&run.write, home)?;
-    sandbox.read.extend(found.read);
+    let named = [&*sandbox.read, &*sandbox.write].concat();
+    let found = program::find(typed, &path, &named)?;
+    // What may be written stays so, even if the program is in it.
+    let is_named = |path: &PathBuf| named.iter().any(|named| path.starts_with(named));
+    sandbox.read.extend(found.read.into_iter().filter(|path| !is_named(path)));
     sandbox.memory_mb = run.memory_mb;
     sandbox.disk_mb = run.disk_mb;
     sandbox.pids = run.pids;
@@ -46,33 +48,6 @@ pub(super) fn order(run: &Run, home: &Home, mut sandbox: Sandbox) -> Result<Orde
 /// What people call it.
 pub(super) fn name(typed: &str) -> String {
     Path::new(typed).file_name().map_or_else(|| typed.to_owned(), |name| name.to_string_lossy().into_owned())
-}
-
-/// The file that was meant, and what it needs to see of itself: its file, or for an interpreter its libraries.
-fn program(typed: &str, path: &OsString) -> Result<Interpreter, Failure> {
-    let file = if typed.contains('/') {
-        absolute(Path::new(typed))?
-    } else {
-        interpreter::on_path(typed, path).ok_or_else(|| {
-            Failure::usage(
-                format!("`{typed}` is not on PATH"),
-                "install it, or name it by a path, such as `./tool`",
-            )
-        })?
-    };
-    if !file.exists() {
-        return Err(Failure::usage(format!("{} is not there", file.display()), "name a program that is"));
-    }
-    if !interpreter::is_executable(&file) {
-        return Err(Failure::usage(
-            format!("{} is no file that may be executed", file.display()),
-            format!("for a program: chmod +x {}; for a script: run its interpreter", file.display()),
-        ));
-    }
-    if interpreter::is_known(&file) {
-        return interpreter::at(&file, path).map_err(|error| Failure::told(Exit::Failed, &error));
-    }
-    Ok(Interpreter { read: vec![file.clone()], program: file })
 }
 
 /// Paths that were named, made absolute. Of the home, only what is meant for programs can be shown.
@@ -98,7 +73,8 @@ fn is_private(path: &Path, home: &Home) -> bool {
     path.starts_with(real(home.root())) && !open.iter().any(|open| path.starts_with(real(open)))
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+/// The path from `/`, as it was typed: a link in it stays, so that the runner can refuse it.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     let absolute = std::path::absolute(path).map_err(|error| {
         Failure::usage(format!("`{}` is no path: {error}", path.display()), "name a file or a directory")
     })?;
@@ -108,9 +84,22 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
             "rename it, or name the directory that holds it",
         ));
     }
-    // `x/..` means what it says only as long as `x` is no link: where the path is there, it is resolved as the system does.
-    let is_plain = absolute.components().all(|part| part != std::path::Component::ParentDir);
-    Ok(if is_plain { absolute } else { absolute.canonicalize().unwrap_or(absolute) })
+    let mut plain = PathBuf::new();
+    for part in absolute.components() {
+        if part == std::path::Component::ParentDir {
+            // What is above a link is what is above the directory it leads to.
+            plain = plain.canonicalize().map_err(|error| {
+                Failure::usage(
+                    format!("{} cannot be found: {error}", plain.display()),
+                    "name it without `..`",
+                )
+            })?;
+            plain.pop();
+        } else {
+            plain.push(part);
+        }
+    }
+    Ok(plain)
 }
 
 /// The few variables every program gets, and those that were named.
@@ -209,15 +198,33 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_cannot_be_run_is_told_before_anything_starts() {
+    fn what_is_named_is_made_absolute_and_its_links_stay() {
         let directory = tempfile::tempdir().unwrap();
-        let path = OsString::from("/no/such/directory");
-        let told = |typed: &str| program(typed, &path).unwrap_err();
-        assert!(told("tool").message().contains("`tool` is not on PATH"));
-        let file = directory.path().join("script.py");
-        let typed = file.to_str().unwrap();
-        assert!(told(typed).message().ends_with("script.py is not there"));
-        std::fs::write(&file, "print(1)").unwrap();
-        assert!(told(typed).help().contains("chmod +x"));
+        let root = directory.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("real/below")).unwrap();
+        std::os::unix::fs::symlink("real/below", root.join("link")).unwrap();
+        for (typed, meant) in [
+            ("link", "link"),
+            ("link/", "link"),
+            ("./link/./x", "link/x"),
+            ("link/../x", "real/x"),
+            ("real/../link", "link"),
+            ("missing", "missing"),
+        ] {
+            assert_eq!(
+                absolute(&root.join(typed)).unwrap().as_os_str(),
+                root.join(meant).as_os_str(),
+                "{typed}"
+            );
+        }
+        assert!(
+            absolute(&root.join("missing/../real"))
+                .unwrap_err()
+                .message()
+                .contains("missing cannot be found")
+        );
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(absolute(Path::new("x")).unwrap(), here.join("x"));
+        assert_eq!(absolute(Path::new("../x")).unwrap(), here.parent().unwrap().join("x"));
     }
 }

@@ -1,0 +1,114 @@
+//! Which file a program is, and what it needs to see of itself: its file, or for an interpreter what it is installed in.
+//! Nothing that was given by a path is executed to find out.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use covenant_runner::interpreter::{self, Interpreter};
+
+use super::order::absolute;
+use crate::exit::{Exit, Failure};
+
+/// The program that was typed, by path or by its name on PATH; `named` are the paths it is shown in any case.
+pub(super) fn find(typed: &str, path: &OsStr, named: &[PathBuf]) -> Result<Interpreter, Failure> {
+    if typed.contains('/') {
+        let file = absolute(Path::new(typed))?;
+        check(&file)?;
+        return Ok(if interpreter::is_known(&file) { interpreter::at(&file) } else { plain(file, named) });
+    }
+    let file = interpreter::on_path(typed, path).ok_or_else(|| {
+        Failure::usage(
+            format!("`{typed}` is not on PATH"),
+            "install it, or name it by a path, such as `./tool`",
+        )
+    })?;
+    if interpreter::is_known(&file) {
+        return interpreter::find(typed, path, named).map_err(|error| Failure::told(Exit::Failed, &error));
+    }
+    Ok(plain(file, named))
+}
+
+/// Whether it can be run at all.
+fn check(file: &Path) -> Result<(), Failure> {
+    if !file.exists() {
+        return Err(Failure::usage(format!("{} is not there", file.display()), "name a program that is"));
+    }
+    if !interpreter::is_executable(file) {
+        return Err(Failure::usage(
+            format!("{} is no file that may be executed", file.display()),
+            format!("for a program: chmod +x {}; for a script: run its interpreter", file.display()),
+        ));
+    }
+    Ok(())
+}
+
+/// A program that needs its own file alone. By the name it was given, which may say what it does (busybox), where that
+/// name is seen inside; else where it really is.
+fn plain(file: PathBuf, named: &[PathBuf]) -> Interpreter {
+    let real = file.canonicalize().unwrap_or_else(|_| file.clone());
+    let is_system = interpreter::is_system(&real);
+    let is_seen =
+        is_system && interpreter::is_system(&file) || named.iter().any(|named| file.starts_with(named));
+    let read = if is_system { Vec::new() } else { vec![real.clone()] };
+    Interpreter { program: if is_seen { file } else { real }, read }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    const NOWHERE: &str = "/no/such/directory";
+
+    fn executable(file: &Path) {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, "").unwrap();
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_run_is_told_before_anything_starts() {
+        let directory = tempfile::tempdir().unwrap();
+        let told = |typed: &str| find(typed, OsStr::new(NOWHERE), &[]).unwrap_err();
+        assert!(told("tool").message().contains("`tool` is not on PATH"));
+        let file = directory.path().join("script.py");
+        let typed = file.to_str().unwrap();
+        assert!(told(typed).message().ends_with("script.py is not there"));
+        std::fs::write(&file, "print(1)").unwrap();
+        assert!(told(typed).help().contains("chmod +x"));
+    }
+
+    #[test]
+    fn a_link_to_a_program_is_run_by_its_real_path_unless_the_link_is_seen_inside() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let (real, link) = (root.join("real/tool"), root.join("bin/tool"));
+        executable(&real);
+        std::fs::create_dir(root.join("bin")).unwrap();
+        symlink(&real, &link).unwrap();
+        let found = |named: &[PathBuf]| find(link.to_str().unwrap(), OsStr::new(NOWHERE), named).unwrap();
+        assert_eq!(found(&[]), Interpreter { program: real.clone(), read: vec![real.clone()] });
+        let shown = Interpreter { program: link.clone(), read: vec![real.clone()] };
+        assert_eq!(found(&[root.join("bin")]), shown);
+        assert_eq!(found(&[root.join("real")]).program, real);
+    }
+
+    #[test]
+    fn a_program_of_the_system_keeps_its_name_and_needs_nothing() {
+        let found = find("sh", OsStr::new("/bin:/usr/bin"), &[]).unwrap();
+        assert_eq!(found, Interpreter { program: PathBuf::from("/bin/sh"), read: Vec::new() });
+    }
+
+    #[test]
+    fn an_interpreter_by_its_path_is_judged_by_where_it_lies() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let file = root.join("proj/bin/python3");
+        executable(&file);
+        std::fs::write(&file, format!("#!/bin/sh\ntouch {}\n", root.join("was-run").display())).unwrap();
+        let found = find(file.to_str().unwrap(), OsStr::new("/usr/bin:/bin"), &[]).unwrap();
+        assert_eq!(found, Interpreter { program: file.clone(), read: vec![file] });
+        assert!(!root.join("was-run").exists());
+    }
+}
