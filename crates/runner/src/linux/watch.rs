@@ -102,7 +102,10 @@ impl Watch {
 
     fn members(&self) -> Vec<Member> {
         let mut members = Vec::new();
-        walk(self.root, |Process { pid, .. }, stat| members.push(Member { pid, stat: *stat }));
+        walk(self.root, |Process { pid, .. }, stat| {
+            members.push(Member { pid, stat: *stat });
+            true
+        });
         members
     }
 
