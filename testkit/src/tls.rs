@@ -1,12 +1,15 @@
 //! TLS for tests: a certificate of one's own, and a client that trusts it and nothing else.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
 use crate::home::Home;
 use crate::wait::LONG;
@@ -55,6 +58,35 @@ impl Certificate {
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
+    /// A server that shows it and answers every request with that body, or why there is none. It serves until it is dropped.
+    ///
+    /// # Panics
+    /// If the certificate is not sound.
+    pub fn serve(&self, address: (&str, u16), body: &'static str) -> std::io::Result<Server> {
+        let listener = TcpListener::bind(address)?;
+        let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes()).expect("a sound key");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config = builder.expect("versions").with_no_client_auth();
+        let config = Arc::new(config.with_single_cert(vec![self.der.clone()], key).expect("a certificate"));
+        let address = listener.local_addr()?;
+        let over = Arc::new(AtomicBool::new(false));
+        let thread = std::thread::spawn({
+            let over = Arc::clone(&over);
+            move || {
+                for stream in listener.incoming() {
+                    if over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let connection = ServerConnection::new(Arc::clone(&config)).expect("a server");
+                    // Whoever does not speak TLS, or goes, is none of our business.
+                    let _ = stream.map(|stream| answer(StreamOwned::new(connection, stream), body));
+                }
+            }
+        });
+        Ok(Server { address, over, thread: Some(thread) })
+    }
+
     fn client(&self) -> ClientConfig {
         let mut roots = RootCertStore::empty();
         roots.add(self.der.clone()).expect("a sound certificate");
@@ -70,4 +102,37 @@ impl Default for Certificate {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// A server for tests; see [`Certificate::serve`].
+pub struct Server {
+    address: SocketAddr,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        // Wakes it.
+        let _ = TcpStream::connect(self.address);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn answer(mut stream: StreamOwned<ServerConnection, TcpStream>, body: &str) -> std::io::Result<()> {
+    stream.sock.set_read_timeout(Some(LONG))?;
+    let mut head = Vec::new();
+    let mut chunk = [0; 1024];
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        let count = stream.read(&mut chunk)?;
+        if count == 0 {
+            return Ok(());
+        }
+        head.extend_from_slice(chunk.get(..count).unwrap_or_default());
+    }
+    let length = body.len();
+    write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}")?;
+    stream.conn.send_close_notify();
+    stream.flush()
 }

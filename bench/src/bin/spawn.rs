@@ -81,7 +81,11 @@ async fn measure(nursery: &Nursery, scratch: &Path, rounds: usize) {
     line("mounts", &more(before.mounts, after.mounts), "none more");
     line("files in the scratch directory", &more(before.files, after.files), "none more");
     line("control groups of these runs", &groups(&runs).to_string(), "none");
-    line("memory of the host", &format!("{:+.2} MiB", after.memory - before.memory), "at most 1 MiB more");
+    line(
+        "memory of the host",
+        &format!("{:+.2} MiB", after.memory - before.memory),
+        "at most 1 MiB more, their names included",
+    );
 }
 
 /// Starts a program and waits for its end; how long that took, and its name.

@@ -63,6 +63,8 @@ pub(crate) enum Refusal {
     Required(Report),
     /// Something else failed.
     Setup(String),
+    /// This host gives out no namespaces. Only said to the launcher, which then does without.
+    Namespaces(String),
 }
 
 /// What the host may ask for in between.

@@ -9,6 +9,12 @@ use crate::order::Order;
 /// The longest argument or variable, its end included, that Linux passes to a program.
 const TEXT_LIMIT: usize = 128 * 1024;
 
+/// The most paths that are named.
+const NAMED: usize = 128;
+
+/// The most memory or disk, in MiB: a tebibyte.
+const MEGABYTES: u64 = 1024 * 1024;
+
 /// The line for the launcher, if the order is fit to be sent.
 pub(crate) fn assignment(run: &str, order: &Order) -> Result<Vec<u8>, StartError> {
     check(order).map_err(StartError::Order)?;
@@ -37,6 +43,15 @@ fn check(order: &Order) -> Result<(), String> {
         absolute(path)?;
     }
     let Some(sandbox) = &order.sandbox else { return Ok(()) };
+    let count = sandbox.read.len() + sandbox.write.len();
+    if count > NAMED {
+        return Err(format!(
+            "it names {count} paths, where {NAMED} are allowed: name the directories that hold them"
+        ));
+    }
+    if sandbox.disk_mb > MEGABYTES || sandbox.memory_mb > MEGABYTES {
+        return Err(format!("no sandbox has more than {MEGABYTES} MiB of memory or disk"));
+    }
     let named = sandbox.read.iter().chain(&sandbox.write).chain(&sandbox.hidden);
     named.chain([&sandbox.scratch]).try_for_each(|path| absolute(path))
 }

@@ -69,7 +69,7 @@ impl StartError {
             Refusal::Program(reason) => Self::Program { program, reason },
             Refusal::Path { path, reason } => Self::Path { path, reason },
             Refusal::Required(report) => Self::Required(report),
-            Refusal::Setup(reason) => Self::Setup(reason),
+            Refusal::Setup(reason) | Refusal::Namespaces(reason) => Self::Setup(reason),
         }
     }
 

@@ -14,6 +14,7 @@ pub(crate) mod cgroup;
 mod confined;
 mod door;
 mod fence;
+mod hidden;
 mod identity;
 mod inside;
 mod landlock;

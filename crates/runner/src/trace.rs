@@ -41,11 +41,12 @@ mod system {
     use std::collections::HashSet;
     use std::time::{Duration, Instant};
 
-    use rustix::process::{Pid, Signal, getpid};
+    use rustix::process::{Pid, Signal};
 
     use super::Trace;
     use crate::linux::tree::end::end_marked;
     use crate::linux::tree::mark::marked;
+    use crate::linux::tree::spared::Spared;
     use crate::linux::tree::{Process, descendants, process};
 
     /// How long the killed are given before they are looked for again.
@@ -93,12 +94,11 @@ mod system {
     /// Every process of these runs. Never one that we ourselves are below, whatever a record or a launcher says: to end
     /// it would end us, and all that is not of the run.
     pub(super) fn living(runs: &[String], traces: &[Trace]) -> Vec<Process> {
-        let above = process::ancestors(getpid());
+        let spared = Spared::now();
         let told = traces.iter().filter_map(|&trace| found(trace)).chain(marked(runs));
-        let roots =
-            told.filter(|root| root.pid != Pid::INIT && root.pid != getpid() && !above.contains(&root.pid));
+        let roots = told.filter(|root| !spared.has(root.pid));
         let all = roots.flat_map(|root| descendants(root.pid).into_iter().chain([root]));
-        all.filter(|process| process.lives()).collect()
+        all.filter(|process| process.lives() && !spared.has(process.pid)).collect()
     }
 
     /// Whether a process is below another.

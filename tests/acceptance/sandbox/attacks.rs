@@ -5,6 +5,7 @@ use super::stage::Stage;
 use super::{Language, Who};
 
 /// One attempt to get out.
+#[derive(Clone)]
 pub(crate) struct Attack {
     /// As a hostile program takes it.
     pub(crate) word: String,
@@ -88,7 +89,7 @@ pub(crate) fn everything(stage: &Stage, beside: &Neighbours) -> Vec<Attack> {
     all.extend(network(beside));
     all.extend(neighbours(stage, beside));
     all.extend(privileges(stage));
-    all.extend(calls());
+    all.extend(calls(stage));
     all.extend(sockets());
     all
 }
@@ -98,7 +99,7 @@ pub(crate) fn with_full_network(stage: &Stage, beside: &Neighbours) -> Vec<Attac
     let mut all = files(stage);
     all.extend(neighbours(stage, beside));
     all.extend(privileges(stage));
-    all.extend(calls());
+    all.extend(calls(stage));
     all.extend(sockets());
     all
 }
@@ -289,7 +290,7 @@ fn neighbours(stage: &Stage, beside: &Neighbours) -> Vec<Attack> {
     );
     add(format!("read-environments={}", stage.canary), ALONE, Everyone, ALL);
     let pid = beside.process.pid();
-    for name in ["see", "read-memory", "signal"] {
+    for name in ["read-memory", "signal"] {
         add(format!("{name}={pid}"), ALONE, Everyone, ALL);
     }
     for name in ["peek", "trace", "steal-descriptor"] {
@@ -304,6 +305,8 @@ fn neighbours(stage: &Stage, beside: &Neighbours) -> Vec<Attack> {
     add("signal-parent".to_owned(), ALONE, Everyone, ALL);
     add("signal-all".to_owned(), ALONE, Nobody, ONE);
     add("type".to_owned(), &["EPERM", "EACCES", "ENOTTY", "ENXIO", "EIO"], Nobody, ONE);
+    // Its command line is a file among others.
+    all.push(Attack::new(format!("see={pid}"), "files", UNSEEN, Everyone, ALL));
     all
 }
 
@@ -318,7 +321,6 @@ fn privileges(stage: &Stage) -> Vec<Attack> {
     add("capabilities".to_owned(), Everyone, ONE);
     add("groups".to_owned(), Root, ONE);
     add("new-privileges".to_owned(), Everyone, ONE);
-    add(format!("plant-setuid={}", stage.at("lent")), Everyone, ONE);
     add("raise-limit".to_owned(), Nobody, ONE);
     add("raise-priority".to_owned(), Root, ONE);
     add("real-time".to_owned(), Root, ONE);
@@ -332,7 +334,7 @@ fn privileges(stage: &Stage) -> Vec<Attack> {
 }
 
 /// System calls that no ordinary program makes.
-fn calls() -> Vec<Attack> {
+fn calls(stage: &Stage) -> Vec<Attack> {
     let mut all = Vec::new();
     for (control, languages, names) in [
         (Everyone, TWO, &["setns", "mount", "umount", "process-vm-readv", "pidfd-getfd", "ptrace"][..]),
@@ -379,6 +381,8 @@ fn calls() -> Vec<Attack> {
                 .map(|name| Attack::new(format!("call={name}"), "calls", REFUSED, control, languages)),
         );
     }
+    // Root's files are the program's own where they were named, and what it leaves there is root's.
+    all.push(Attack::new(format!("plant-setuid={}", stage.at("lent")), "calls", REFUSED, Everyone, ONE));
     all.push(Attack::new("foreign-call", "calls", REFUSED, Nobody, ONE));
     for kind in ["mnt", "user", "net", "pid"] {
         all.push(Attack::new(

@@ -154,7 +154,7 @@ fn a_hundred_runs_leave_nothing_behind() {
         let mark = format!("hundred-{}", stage.canary);
         let mut ids = Vec::new();
         let mut before = None;
-        for number in 0..50 {
+        for number in 0..100 {
             let word = match number % 5 {
                 0 => format!("leave-daemon={mark}"),
                 1 => "disk-file=5".to_owned(),

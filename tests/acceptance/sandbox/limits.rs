@@ -209,6 +209,27 @@ fn a_storm_of_forks_never_gets_beyond_its_limit() {
     });
 }
 
+/// Where there are no namespaces, somebody watches instead, and ends what goes too far.
+#[test]
+fn limits_hold_where_there_are_no_namespaces() {
+    as_everyone(|who| {
+        let stage = Stage::new(who);
+        for (word, options, over) in [
+            ("memory=600", ["--memory-mb", "96"], "memory"),
+            ("memory-children=600", ["--memory-mb", "96"], "memory"),
+            ("disk-deleted=60", ["--disk-mb", "16"], "scratch"),
+            ("disk-files=60", ["--disk-mb", "16"], "scratch"),
+            ("fork-storm=8", ["--pids", "32"], "processes"),
+        ] {
+            let program = stage.hostile(Language::Rust, &[word.to_owned(), "wait".to_owned()]);
+            let line = stage.line(&[&options[..], &["--timeout", "20s"]].concat(), &program);
+            let run = Run::of(stage.covenant_without("namespaces", &line).run());
+            assert_eq!(run.document["over"], over, "{who:?} {word}: {:?}", run.ran);
+            assert_eq!(run.document["ended_by"], "limit", "{who:?} {word}: {:?}", run.ran);
+        }
+    });
+}
+
 #[test]
 fn talk_without_end_is_cut_and_costs_nobody_memory() {
     as_everyone(|who| {

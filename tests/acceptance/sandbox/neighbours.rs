@@ -121,7 +121,8 @@ impl Process {
     fn start(stage: &Stage) -> Self {
         use std::os::unix::process::CommandExt as _;
         let mut command = std::process::Command::new(stage.path("package/escape"));
-        command.arg("wait").env("COVENANT_CANARY", &stage.canary).stdout(Stdio::null());
+        command.arg("wait-for-input").env("COVENANT_CANARY", &stage.canary);
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
         if let Some(uid) = stage.who.uid() {
             command.uid(uid).gid(uid);
         }

@@ -60,13 +60,13 @@ pub(super) fn shared(sandbox: &Sandbox, identity: Identity, ports: &[u16], why: 
     report.keeps_partly(
         Promise::Lifetime,
         &["subreaper", "parent-death signal"],
-        format!("no pid namespace ({why}): what outlives both launcher and daemon is ended when the daemon next starts"),
+        format!("no pid namespace ({why}): what outlives a launcher that was killed is found by its mark, which it can shed"),
     );
     if strength.files {
         report.keeps_partly(
             Promise::Files,
             &["landlock"],
-            format!("no mount namespace ({why}): elsewhere names and sizes can be seen and modes changed, not contents"),
+            format!("no mount namespace ({why}): elsewhere names and sizes can be seen, modes and times changed, not contents"),
         );
     } else {
         report.lacks(Promise::Files, format!("neither a mount namespace ({why}) nor landlock"));

@@ -18,7 +18,7 @@ use crate::linux::monitor::{Root, Started, Watched, die_with};
 use crate::linux::scratch::Scratch;
 use crate::linux::sources::{self, Sources, Use};
 use crate::linux::watch::{Limits, Watch};
-use crate::linux::{Streams, assess, door, program, shift, sys};
+use crate::linux::{Streams, assess, door, hidden, program, shift, sys};
 use crate::order::{Network, Sandbox};
 use crate::report::Promise;
 
@@ -70,8 +70,16 @@ fn in_namespaces(
         Err(error) => return Err(Failed::Namespaces(error.to_string(), streams)),
     };
     let mut cgroup = None;
-    let ready =
-        release(&ours, assignment, sandbox, &first, &mut cgroup).and_then(|()| first_word(host, &mut ours));
+    let ready = match identity::map(first.pid()) {
+        Err(error) => {
+            let why = format!("users could not be mapped: {error}");
+            Ok(Some(Word::Refused(Refusal::Namespaces(why))))
+        }
+        Ok(identity) => {
+            cgroup = counted(assignment, sandbox, &first);
+            release(&ours, identity, cgroup.as_ref()).and_then(|()| first_word(host, &mut ours))
+        }
+    };
     match ready {
         Ok(Some(Word::Ready { pid: _, report, door, proxy })) => {
             let listeners: Vec<_> = std::iter::from_fn(|| ours.descriptor()).collect();
@@ -87,10 +95,13 @@ fn in_namespaces(
             first.wait();
             drop(cgroup);
             Err(match other {
-                Ok(Some(Word::Refused(Refusal::Setup(why)))) => Failed::Namespaces(why, streams),
+                Ok(Some(Word::Refused(Refusal::Namespaces(why)))) => Failed::Namespaces(why, streams),
                 Ok(Some(Word::Refused(refusal))) => Failed::Order(refusal),
-                Ok(_) => Failed::Namespaces("their first process ended at once".to_owned(), streams),
-                Err(error) => Failed::Namespaces(error.to_string(), streams),
+                // Not a reason to do with less: a host that has them must not be talked out of them.
+                Ok(_) => {
+                    Failed::Order(Refusal::Setup("the first process of its sandbox ended at once".to_owned()))
+                }
+                Err(error) => Failed::Order(Refusal::Setup(error.to_string())),
             })
         }
     }
@@ -106,18 +117,9 @@ fn unavailable(error: &io::Error) -> String {
     }
 }
 
-/// Says who is who in there, counts it, and lets it go.
-fn release(
-    hears: &Channel,
-    assignment: &Assignment,
-    sandbox: &Sandbox,
-    first: &Watched,
-    cgroup: &mut Option<Cgroup>,
-) -> io::Result<()> {
-    let identity = identity::map(first.pid())
-        .map_err(|error| io::Error::new(error.kind(), format!("users could not be mapped: {error}")))?;
-    *cgroup = counted(assignment, sandbox, first);
-    let means = |promise| cgroup.as_ref().and_then(|cgroup| cgroup.means(promise));
+/// Tells it who it will be and what sees to its limits, and lets it go.
+fn release(hears: &Channel, identity: Identity, cgroup: Option<&Cgroup>) -> io::Result<()> {
+    let means = |promise| cgroup.and_then(|cgroup| cgroup.means(promise));
     let mut processes = vec!["watchdog"];
     processes.extend(identity.is_counted().then_some("limit on processes"));
     processes.extend(means(Promise::Processes));
@@ -180,8 +182,8 @@ fn behind_fence(
     why: &str,
 ) -> Result<Started, Refusal> {
     let Assignment { run, order } = assignment;
-    let seen = [Use::System, Use::Named];
-    sources.hold_none_of(&sandbox.hidden, &seen, "this host cannot cover it")?;
+    hidden::needs_no_cover(sources)?;
+    sources.overlap_nowhere()?;
     let identity = Identity::attainable();
     let ways = door::shared(sandbox).map_err(setup)?;
     let report = assess::shared(sandbox, identity, &ways.ports, why);

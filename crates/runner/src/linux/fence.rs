@@ -37,7 +37,7 @@ pub(super) struct Gaps {
 impl Fence {
     /// Prepares one: everything that can fail for a reason worth telling fails here.
     pub(super) fn new(sandbox: &Sandbox, gaps: Gaps) -> io::Result<Self> {
-        let calls = Calls { network: sandbox.network, unix_sockets: gaps.unix_sockets };
+        let calls = Calls { network: sandbox.network, unix_sockets: gaps.unix_sockets, listen: gaps.bind };
         let filter = match seccomp::program(calls) {
             Ok(filter) if sys::filters_calls() => Some(filter),
             // Not for this processor, or not in this kernel: the report says so.
@@ -78,6 +78,6 @@ pub(super) fn strength() -> Strength {
 
 /// Whether system calls can be refused here.
 pub(super) fn filters_calls() -> bool {
-    let some = Calls { network: Network::Off, unix_sockets: false };
+    let some = Calls { network: Network::Off, unix_sockets: false, listen: false };
     sys::filters_calls() && seccomp::program(some).is_ok()
 }

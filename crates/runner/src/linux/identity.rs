@@ -113,14 +113,22 @@ pub(super) fn hold_to_parent() -> io::Result<()> {
     Ok(())
 }
 
-/// Allows no further namespaces in this user namespace: a second lock behind the filter on system calls. Needs its
-/// privileges and a `/proc` that can be written to.
+/// Allows no further namespaces in this user namespace, a second lock behind the filter on system calls, and few of what the
+/// user outside has to share with it. Needs the namespace's privileges and a `/proc` that can be written to.
 pub(super) fn last_of_its_kind() {
     // Mount namespaces are left out: the copies the view is built from count as such, and without a user namespace nobody
     // in here can make one.
     for kind in ["user", "pid", "net", "ipc", "uts", "cgroup", "time"] {
         // A kernel that does not know one has none to give.
         std::fs::write(format!("/proc/sys/user/max_{kind}_namespaces"), "0").ok();
+    }
+    for (kind, most) in [
+        ("inotify_instances", "16"),
+        ("inotify_watches", "8192"),
+        ("fanotify_groups", "0"),
+        ("fanotify_marks", "0"),
+    ] {
+        std::fs::write(format!("/proc/sys/user/max_{kind}"), most).ok();
     }
 }
 

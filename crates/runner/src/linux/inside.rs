@@ -19,7 +19,7 @@ use crate::linux::identity::{self, Identity};
 use crate::linux::landlock::Ports;
 use crate::linux::limits::Local;
 use crate::linux::sources::{Sources, Use};
-use crate::linux::view::{self, Owner, SCRATCH};
+use crate::linux::view::{self, Owner, SCRATCH, Trouble};
 use crate::linux::{Streams, assess, program, sys};
 use crate::order::{Network, Sandbox};
 use crate::report::Report;
@@ -63,6 +63,7 @@ impl Inside<'_> {
     }
 
     fn start(&mut self, go: &Go) -> Result<Status, Refusal> {
+        self.look(go)?;
         let (ways, report) = self.settle(go).map_err(|error| Refusal::Setup(error.to_string()))?;
         if self.sandbox.required && !report.is_whole() {
             return Err(Refusal::Required(report));
@@ -81,15 +82,22 @@ impl Inside<'_> {
         Ok(reap_until(program))
     }
 
-    /// The view, the network and the user, each of which needs what the next one gives up.
-    fn settle(&self, go: &Go) -> io::Result<(Ways, Report)> {
+    /// What it sees.
+    fn look(&self, go: &Go) -> Result<(), Refusal> {
         // Where memory runs out, this should go before anything of the user's.
         std::fs::write("/proc/self/oom_score_adj", "500").ok();
         identity::last_of_its_kind();
-        rustix::system::sethostname(b"sandbox")?;
         let (uid, gid) = go.identity.ids();
-        view::enter(self.sources, self.sandbox, &Owner { uid, gid })
-            .map_err(|error| at("the file system could not be built", &error))?;
+        let told = |error: io::Error| at("the file system could not be built", &error).to_string();
+        view::enter(self.sources, self.sandbox, &Owner { uid, gid }).map_err(|trouble| match trouble {
+            Trouble::Host(error) => Refusal::Namespaces(told(error)),
+            Trouble::Order(error) => Refusal::Setup(told(error)),
+        })
+    }
+
+    /// The network and the user, the first of which needs what the second gives up.
+    fn settle(&self, go: &Go) -> io::Result<(Ways, Report)> {
+        rustix::system::sethostname(b"sandbox")?;
         let ways = match self.sandbox.network {
             Network::Full => door::shared(self.sandbox),
             Network::Off | Network::OutboundHttpsOnly => door::within(self.sandbox),

@@ -22,9 +22,7 @@ pub(super) struct Local {
 /// Sets them on this process, which becomes the program.
 pub(super) fn apply(sandbox: &Sandbox, local: Local) -> rustix::io::Result<()> {
     let memory = sandbox.memory_mb.saturating_mul(1024 * 1024);
-    // One byte, not none: at none, a core pattern that names a program would still have it run, as root, on what a program
-    // made of its own memory.
-    lower(Resource::Core, 1)?;
+    no_core()?;
     lower(Resource::As, memory.saturating_mul(4).saturating_add(RESERVED))?;
     lower(Resource::Nofile, FILES)?;
     lower(Resource::Memlock, memory.min(64 * 1024 * 1024))?;
@@ -35,6 +33,13 @@ pub(super) fn apply(sandbox: &Sandbox, local: Local) -> rustix::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// No memory is written down when a program crashes. One byte, not none: at none, a core pattern that names a program would
+/// still have it run, as root, on what a program made of its own memory. The filter keeps it so.
+fn no_core() -> rustix::io::Result<()> {
+    let one = getrlimit(Resource::Core).maximum.map_or(1, |most| most.min(1));
+    setrlimit(Resource::Core, Rlimit { current: Some(one), maximum: Some(one) })
 }
 
 /// A limit that is lower already stays: raising one needs a privilege.

@@ -32,6 +32,8 @@ pub(crate) struct Calls {
     ///
     /// A name reaches whoever listens there: allow it only where the program sees no names but its own.
     pub(crate) unix_sockets: bool,
+    /// Whether it may be connected to: where its network is not its own, by nobody.
+    pub(crate) listen: bool,
 }
 
 /// There is no filter for this processor.

@@ -9,6 +9,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use crate::control::Refusal;
+use crate::linux::hidden::{self, Same};
+use crate::linux::view::SCRATCH;
 use crate::order::{Order, Sandbox};
 
 /// Programs and libraries.
@@ -72,6 +74,8 @@ pub(super) struct Source {
     pub(super) purpose: Use,
     /// Whether it is a directory.
     pub(super) is_directory: bool,
+    /// What was found there when it was named, which is what is shown or nothing is.
+    pub(super) same: Option<Same>,
     /// A copy of it that can be mounted, where one had to be made beforehand.
     pub(super) tree: Option<OwnedFd>,
 }
@@ -92,6 +96,8 @@ pub(super) struct Sources {
     pub(super) all: Vec<Source>,
     /// Links.
     pub(super) links: Vec<Link>,
+    /// What is covered, wherever it would show.
+    pub(super) hidden: Vec<PathBuf>,
 }
 
 /// All that this order's program may see.
@@ -112,8 +118,8 @@ pub(super) fn of(order: &Order, sandbox: &Sandbox) -> Result<Sources, Refusal> {
             sources.add_named(path, purpose)?;
         }
     }
-    // Covering it would not do: whoever may write above could move it away and put something else in its place.
-    sources.hold_none_of(&sandbox.hidden, &[Use::Write], "the program could put another in its place")?;
+    sources.hidden = hidden::places(&sandbox.hidden, &sources);
+    hidden::is_not_lent(&sources)?;
     sources.all.sort_by_key(|source| source.at.components().count());
     sources.check(&order.program)?;
     Ok(sources)
@@ -129,23 +135,24 @@ impl Sources {
         }
     }
 
-    /// A path that somebody named: shown where it really is, with a link where it was named if that is elsewhere.
+    /// A path that somebody named. Not by way of a link: one may have been put there by a program that could write there
+    /// before, to be lent what it leads to.
     fn add_named(&mut self, path: &Path, purpose: Use) -> Result<(), Refusal> {
         let refuse = |reason: String| Refusal::Path { path: path.to_owned(), reason };
         if !path.is_absolute() {
             return Err(refuse("it is not an absolute path".to_owned()));
         }
         let real = path.canonicalize().map_err(|error| refuse(told(&error)))?;
-        if real == Path::new("/")
-            || real.starts_with("/proc")
-            || real.starts_with("/sys")
-            || real.starts_with("/dev")
-        {
+        if real != path {
+            return Err(refuse(format!("it leads through a link to {}: name that", real.display())));
+        }
+        let never = ["/proc", "/sys", "/dev", SCRATCH];
+        if real == Path::new("/") || never.iter().any(|above| real.starts_with(above)) {
             return Err(refuse("no sandbox shows that: name the directories that are needed".to_owned()));
         }
         self.add(&real, purpose).map_err(|error| refuse(told(&error)))?;
-        if real != path {
-            self.links.push(Link { at: path.to_owned(), to: real });
+        if let Some(source) = self.all.last_mut() {
+            source.same = Same::at(&real);
         }
         Ok(())
     }
@@ -154,28 +161,29 @@ impl Sources {
         let is_directory = at.metadata()?.is_dir();
         // The same path named to be read and to be written may be written.
         self.all.retain(|known| known.at != at);
-        self.all.push(Source { at: at.to_owned(), purpose, is_directory, tree: None });
+        self.all.push(Source { at: at.to_owned(), purpose, is_directory, same: None, tree: None });
         Ok(())
     }
 
-    /// Whether what is to stay hidden lies in nothing that is seen, for these uses.
-    pub(super) fn hold_none_of(&self, hidden: &[PathBuf], uses: &[Use], why: &str) -> Result<(), Refusal> {
-        let holds = |source: &&Source| uses.contains(&source.purpose);
-        for source in self.all.iter().filter(holds) {
-            if let Some(inside) = hidden.iter().find(|hidden| hidden.starts_with(&source.at)) {
-                let reason = format!("it holds {}, which stays hidden, and {why}", inside.display());
-                return Err(Refusal::Path { path: source.at.clone(), reason });
+    /// Refuses an order by which something may be read in a directory that may be written: only a mount can tell them apart.
+    pub(super) fn overlap_nowhere(&self) -> Result<(), Refusal> {
+        let written = self.paths(&[Use::Write]);
+        let within = |path: &Path| written.iter().any(|above| path.starts_with(above));
+        match self.all.iter().find(|source| source.purpose == Use::Named && within(&source.at)) {
+            Some(source) => {
+                let reason =
+                    "it lies in a directory that may be written, and this host cannot tell them apart";
+                Err(Refusal::Path { path: source.at.clone(), reason: reason.to_owned() })
             }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether the program will find itself.
     fn check(&self, program: &Path) -> Result<(), Refusal> {
         let real = program.canonicalize().map_err(|error| Refusal::Program(told(&error)))?;
         let named = named(program).unwrap_or_else(|| real.clone());
-        let link = |path: &Path| self.links.iter().any(|link| link.at == path);
-        let sees = |path: &Path| link(path) || self.all.iter().any(|source| path.starts_with(&source.at));
+        let sees = |path: &Path| self.all.iter().any(|source| path.starts_with(&source.at));
         if sees(&real) && sees(&named) {
             return Ok(());
         }

@@ -16,6 +16,7 @@ use rustix::process::Pid;
 pub(crate) mod end;
 pub(crate) mod mark;
 pub(crate) mod process;
+pub(crate) mod spared;
 
 pub(crate) use process::Process;
 pub(super) use process::{Stat, read};
@@ -29,12 +30,15 @@ const CHILDREN_LIMIT: u64 = 1024 * 1024;
 /// Every process below `root`, at all levels, zombies too.
 pub(crate) fn descendants(root: Pid) -> Vec<Process> {
     let mut found = Vec::new();
-    walk(root, |process, _| found.push(process));
+    walk(root, |process, _| {
+        found.push(process);
+        true
+    });
     found
 }
 
-/// Shows every process below `root` to `visit` as soon as it is seen.
-pub(super) fn walk(root: Pid, visit: impl FnMut(Process, &Stat)) {
+/// Shows every process below `root` to `visit` as soon as it is seen, which says whether to go on below that one.
+pub(super) fn walk(root: Pid, visit: impl FnMut(Process, &Stat) -> bool) {
     if lists_children() { by_children(root, visit) } else { by_parents(root, visit) }
 }
 
@@ -45,7 +49,7 @@ fn lists_children() -> bool {
 }
 
 /// Downwards, at a cost that grows with the tree and not with the machine.
-fn by_children(root: Pid, mut visit: impl FnMut(Process, &Stat)) {
+fn by_children(root: Pid, mut visit: impl FnMut(Process, &Stat) -> bool) {
     let mut known = HashSet::from([root.as_raw_pid()]);
     let mut waiting = children(root, &threads(root));
     while let Some(pid) = waiting.pop() {
@@ -54,7 +58,9 @@ fn by_children(root: Pid, mut visit: impl FnMut(Process, &Stat)) {
         if !known.contains(&stat.parent) || !known.insert(pid.as_raw_pid()) {
             continue;
         }
-        visit(Process { pid, start_time: stat.start_time }, &stat);
+        if !visit(Process { pid, start_time: stat.start_time }, &stat) {
+            continue;
+        }
         // The newest child comes last in the list and first out of it: one that runs away by forking has least time.
         waiting.extend(children(pid, &if stat.threads > 1 { threads(pid) } else { vec![pid] }));
     }
@@ -77,7 +83,7 @@ fn children(pid: Pid, threads: &[Pid]) -> Vec<Pid> {
 }
 
 /// From one look at every process of the machine, for kernels that list no children.
-fn by_parents(root: Pid, mut visit: impl FnMut(Process, &Stat)) {
+fn by_parents(root: Pid, mut visit: impl FnMut(Process, &Stat) -> bool) {
     let mut families: HashMap<i32, Vec<(Pid, Stat)>> = HashMap::new();
     for pid in everyone() {
         if let Some(stat) = Stat::of(pid) {
@@ -86,9 +92,11 @@ fn by_parents(root: Pid, mut visit: impl FnMut(Process, &Stat)) {
     }
     let mut waiting = families.remove(&root.as_raw_pid()).unwrap_or_default();
     while let Some((pid, stat)) = waiting.pop() {
-        visit(Process { pid, start_time: stat.start_time }, &stat);
         // Removed as it is taken, so that numbers which changed hands between two lines cannot send us in a circle.
-        waiting.extend(families.remove(&pid.as_raw_pid()).unwrap_or_default());
+        let family = families.remove(&pid.as_raw_pid()).unwrap_or_default();
+        if visit(Process { pid, start_time: stat.start_time }, &stat) {
+            waiting.extend(family);
+        }
     }
 }
 
@@ -124,8 +132,16 @@ mod tests {
             (0..2).map(|_| lines.next().unwrap().unwrap().parse().unwrap()).collect();
         let root = Pid::from_child(&child);
         let (mut down, mut up) = (Vec::new(), Vec::new());
-        by_children(root, |process, _| down.push(process));
-        by_parents(root, |process, _| up.push(process));
+        let top = |found: &mut Vec<Process>, process, all: bool| {
+            found.push(process);
+            all
+        };
+        by_children(root, |process, _| top(&mut down, process, false));
+        by_parents(root, |process, _| top(&mut up, process, false));
+        assert_eq!((down.len(), up.len()), (1, 1), "not below what is passed over");
+        (down, up) = (Vec::new(), Vec::new());
+        by_children(root, |process, _| top(&mut down, process, true));
+        by_parents(root, |process, _| top(&mut up, process, true));
         assert_eq!((pids(&down), pids(&up)), (expected.clone(), expected.clone()));
 
         expected.insert(root.as_raw_pid());

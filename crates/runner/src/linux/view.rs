@@ -6,14 +6,15 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rustix::fs::CWD;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_change,
     mount_remount, move_mount, open_tree, unmount,
 };
 
+use crate::linux::hidden::Same;
 use crate::linux::sources::{Source, Sources, Use};
 use crate::linux::sys;
 use crate::order::Sandbox;
@@ -43,37 +44,60 @@ pub(super) struct Owner {
     pub(super) gid: u32,
 }
 
-/// Builds the view and moves this process into it. Tells whether `/proc` could be had.
-pub(super) fn enter(sources: &Sources, sandbox: &Sandbox, owner: &Owner) -> io::Result<bool> {
-    let no_suid = MountFlags::NOSUID | MountFlags::NODEV;
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+/// Why there is no view.
+pub(super) enum Trouble {
+    /// This host gives the namespace no rights: every order would fail.
+    Host(io::Error),
+    /// Something that this order asks for.
+    Order(io::Error),
+}
+
+/// Builds the view and moves this process into it.
+pub(super) fn enter(sources: &Sources, sandbox: &Sandbox, owner: &Owner) -> Result<(), Trouble> {
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(host)?;
     let mut mounts = Vec::with_capacity(sources.all.len());
     for source in &sources.all {
-        let tree = detached(source).map_err(|error| in_the_way(&source.at, &error))?;
+        let tree = detached(source).map_err(|error| Trouble::Order(in_the_way(&source.at, &error)))?;
         mounts.push((source, tree));
     }
+    leave().map_err(Trouble::Host)?;
+    scratch(sources, sandbox, owner).map_err(Trouble::Order)?;
+    furnish(sources, mounts).map_err(Trouble::Order)?;
+    mask();
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::RDONLY;
+    mount_remount("/", flags, c"").map_err(host)
+}
+
+fn host(errno: rustix::io::Errno) -> Trouble {
+    Trouble::Host(errno.into())
+}
+
+/// Leaves everything for an empty root, with its own `/proc`.
+fn leave() -> io::Result<()> {
+    let no_suid = MountFlags::NOSUID | MountFlags::NODEV;
     let stage = STAGES.into_iter().find(|stage| Path::new(stage).is_dir()).unwrap_or("/");
     mount("tmpfs", stage, "tmpfs", no_suid, Some(c"size=1m,nr_inodes=4096,mode=755"))?;
     std::env::set_current_dir(stage)?;
     std::fs::create_dir("proc")?;
-    let proc_flags = no_suid | MountFlags::NOEXEC | MountFlags::RDONLY;
-    // A container that hides parts of its own `/proc` cannot give out a whole one.
-    let has_proc = mount("proc", "proc", "proc", proc_flags, None).is_ok();
+    // A container that hides parts of its own `/proc` cannot give out a whole one; programs get by without.
+    mount("proc", "proc", "proc", no_suid | MountFlags::NOEXEC | MountFlags::RDONLY, None).ok();
     rustix::process::pivot_root(".", ".")?;
     unmount(".", UnmountFlags::DETACH)?;
-    std::env::set_current_dir("/")?;
-    scratch(sandbox, owner)?;
-    furnish(sources, mounts, &sandbox.hidden)?;
-    mask();
-    mount_remount("/", no_suid | MountFlags::RDONLY, c"")?;
-    Ok(has_proc)
+    std::env::set_current_dir("/")
 }
 
-/// A copy of what is mounted at a source, with all below it, that is mounted nowhere yet.
+/// A copy of what is mounted at a source, with all below it, that is mounted nowhere yet. Of what was named: the very
+/// file or directory that was looked at.
 pub(super) fn copied(source: &Source) -> io::Result<OwnedFd> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
-    Ok(open_tree(CWD, &source.at, flags)?)
+    let Some(same) = source.same else { return Ok(open_tree(CWD, &source.at, flags)?) };
+    let how = OFlags::PATH | OFlags::CLOEXEC;
+    let found = openat2(CWD, &source.at, how, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+    if Same::of(&fstat(&found)?) != same {
+        return Err(io::Error::other("it was replaced meanwhile"));
+    }
+    Ok(open_tree(found, c"", flags | OpenTreeFlags::AT_EMPTY_PATH)?)
 }
 
 /// The same, with what may be done there.
@@ -92,7 +116,7 @@ fn detached(source: &Source) -> io::Result<OwnedFd> {
 }
 
 /// A file system in memory with a size, and the places programs expect to write to.
-fn scratch(sandbox: &Sandbox, owner: &Owner) -> io::Result<()> {
+fn scratch(sources: &Sources, sandbox: &Sandbox, owner: &Owner) -> io::Result<()> {
     std::fs::create_dir(SCRATCH)?;
     let inodes = sandbox.disk_mb.saturating_mul(256).max(1024);
     let options =
@@ -100,7 +124,12 @@ fn scratch(sandbox: &Sandbox, owner: &Owner) -> io::Result<()> {
     let options = std::ffi::CString::new(options).map_err(io::Error::other)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     mount("tmpfs", SCRATCH, "tmpfs", flags, Some(options.as_c_str()))?;
-    std::os::unix::fs::symlink("scratch", "/tmp")?;
+    // Unless it was named itself; what was named below it is mounted in the scratch directory.
+    if sources.all.iter().any(|source| source.at == Path::new("/tmp")) {
+        std::fs::create_dir("/tmp")?;
+    } else {
+        std::os::unix::fs::symlink("scratch", "/tmp")?;
+    }
     std::fs::create_dir("/dev")?;
     std::os::unix::fs::symlink("../scratch", "/dev/shm")?;
     for (name, to) in [("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")] {
@@ -117,12 +146,12 @@ enum Piece<'s> {
 
 /// Puts everything in its place, what lies above first. A hidden directory is covered with an empty one after what holds
 /// it and before what lies inside it.
-fn furnish(sources: &Sources, mounts: Vec<(&Source, OwnedFd)>, hidden: &[PathBuf]) -> io::Result<()> {
+fn furnish(sources: &Sources, mounts: Vec<(&Source, OwnedFd)>) -> io::Result<()> {
     let mut pieces: Vec<(&Path, Piece<'_>)> = Vec::new();
     for (source, tree) in mounts {
         pieces.push((&source.at, Piece::Mount(source, tree)));
     }
-    for path in hidden {
+    for path in &sources.hidden {
         pieces.push((path, Piece::Nothing));
     }
     pieces.sort_by_key(|(path, piece)| (path.components().count(), matches!(piece, Piece::Nothing)));

@@ -18,7 +18,12 @@ use crate::ending::Limit;
 
 mod files;
 mod memory;
+mod nameless;
+mod shares;
+mod slice;
 mod tally;
+
+use slice::Slice;
 
 /// The shortest and the longest time between two looks.
 const SHORTEST: Duration = Duration::from_millis(5);
@@ -28,13 +33,14 @@ const LONGEST: Duration = Duration::from_millis(200);
 const MEMORY_PACE: u64 = 4 * 1024 * 1024 * 1024;
 const TASK_PACE: u64 = 2_500;
 
-/// A look that took long is followed by a rest of that many times as long, within [`LONGEST`].
-const REST: u32 = 9;
+/// What takes long is followed by a rest of that many times as long.
+const REST: u32 = 4;
 
 /// What a tree may take.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
-    /// Bytes of memory: anonymous and shared, resident or swapped out. Pages of files on disk do not count.
+    /// Bytes of memory: anonymous and shared, resident or swapped out, and page tables. Pages of files on disk do not
+    /// count.
     pub(crate) memory: u64,
     /// Processes and threads.
     pub(crate) pids: u32,
@@ -56,11 +62,13 @@ pub(crate) struct Look {
 pub(crate) struct Watch {
     root: Pid,
     limits: Limits,
+    memory: shares::Shares,
     files: files::Files,
     peak: u64,
 }
 
 /// A process of the tree, as one look saw it.
+#[derive(Debug, Clone, Copy)]
 struct Member {
     pid: Pid,
     stat: Stat,
@@ -70,18 +78,20 @@ impl Watch {
     /// Watches everything below `root`: the first process of a namespace, or the caller.
     pub(crate) fn new(root: Pid, limits: Limits) -> Self {
         let files = files::Files::new(limits.scratch.clone());
-        Self { root, limits, files, peak: 0 }
+        Self { root, limits, memory: shares::Shares::new(), files, peak: 0 }
     }
 
-    /// Looks once.
+    /// Looks once: at memory and tasks as they are, and then at a part of what takes long to see.
     pub(crate) fn look(&mut self) -> Look {
         let begun = Instant::now();
         let members = self.members();
-        let tasks = self.tasks(&members);
-        let files = self.files.look(&members, begun);
-        let memory = self.memory(&members, files.memory);
+        let held = self.files.held();
+        let memory = self.memory.look(&members, held, self.limits.memory);
         self.peak = self.peak.max(memory);
-        let over = if memory > self.limits.memory {
+        let tasks = self.tasks(&members);
+        let rest = begun.elapsed().saturating_mul(REST);
+        let files = self.files.look(&members, self.limits.memory);
+        let over = if memory.max(self.files.held()) > self.limits.memory {
             Some(Limit::Memory)
         } else if tasks > u64::from(self.limits.pids) {
             Some(Limit::Processes)
@@ -90,9 +100,10 @@ impl Watch {
         };
         let memory_lasts = lasts(self.limits.memory.saturating_sub(memory), MEMORY_PACE);
         let tasks_last = lasts(u64::from(self.limits.pids).saturating_sub(tasks), TASK_PACE);
-        let rest = begun.elapsed().saturating_mul(REST);
-        let again = memory_lasts.min(tasks_last).min(files.again).max(rest).clamp(SHORTEST, LONGEST);
-        Look { over, again }
+        // What was found in files is added to the rest by the next look.
+        let news = if self.files.held() > held { SHORTEST } else { LONGEST };
+        let again = memory_lasts.min(tasks_last).min(files.again).min(news);
+        Look { over, again: again.max(rest).clamp(SHORTEST, LONGEST) }
     }
 
     /// The largest sum that was seen, in KiB. A program that ends between two looks may have had more.
@@ -102,7 +113,10 @@ impl Watch {
 
     fn members(&self) -> Vec<Member> {
         let mut members = Vec::new();
-        walk(self.root, |Process { pid, .. }, stat| members.push(Member { pid, stat: *stat }));
+        walk(self.root, |Process { pid, .. }, stat| {
+            members.push(Member { pid, stat: *stat });
+            true
+        });
         members
     }
 
@@ -114,17 +128,6 @@ impl Watch {
         };
         let first = count(members);
         if first <= u64::from(self.limits.pids) { first } else { first.min(count(&self.members())) }
-    }
-
-    /// The sum of what each has; where that is too much, the sum in which shared pages count once. What one process has
-    /// is not shared: if that alone is too much, there is nothing to check and no time to lose.
-    fn memory(&self, members: &[Member], held: u64) -> u64 {
-        let (plain, largest) = memory::plain(members);
-        let (plain, largest) = (plain.with(held), largest.with(0));
-        if plain <= self.limits.memory || largest > self.limits.memory {
-            return plain;
-        }
-        memory::proportional(members).with(held).clamp(largest, plain)
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::Child;
 use tempfile::TempDir;
 
 use super::*;
-use crate::linux::alone::{shell, until};
+use crate::linux::alone::{part, shell, until};
 use crate::linux::tree::mark::marked;
 use crate::trace::Trace;
 
@@ -147,4 +147,35 @@ fn the_ledger_is_private_and_its_records_whole() {
     fs::remove_dir(&runs).unwrap();
     let error = ledger.write(&kept).unwrap_err().to_string();
     assert!(error.contains("one.json cannot be written"), "{error}");
+}
+
+#[test]
+fn a_daemon_started_from_within_a_run_it_sweeps_spares_itself_and_all_above_it() {
+    let name = "sweep::tests::a_daemon_started_from_within_a_run_it_sweeps_spares_itself_and_all_above_it";
+    if let Some(directory) = part() {
+        // The daemon's part: without the mark, below a shell that carries it.
+        let ledger = Ledger::open(Path::new(&directory)).unwrap();
+        assert_eq!(sweep(&ledger).unwrap(), Swept { runs: 1, processes: 1 });
+        return;
+    }
+    let (directory, ledger) = ledger();
+    let run = run("within");
+    ledger.write(&record(&run)).unwrap();
+    let environment = [
+        (MARK, run.as_str()),
+        ("COVENANT_TEST_PART", directory.path().join("runs").to_str().unwrap()),
+        ("TEST", std::env::current_exe().unwrap().to_str().unwrap()),
+        ("NAME", name),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let script = "sleep 50 & (env -u COVENANT_RUN \"$TEST\" --exact $NAME; echo subshell: $?); echo shell: $?";
+    let environment: Vec<(&str, &str)> =
+        environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let mut above = shell(script, &environment);
+    let said: Vec<String> =
+        BufReader::new(above.stdout.take().unwrap()).lines().map(Result::unwrap).collect();
+    let said = said.join("\n");
+    assert!(said.contains("1 passed") && said.ends_with("subshell: 0\nshell: 0"), "{said}");
+    assert!(above.wait().unwrap().success());
+    assert_eq!(marked(&[run]), []);
 }

@@ -146,9 +146,14 @@ fn raise_limit(_: &str) -> io::Result<String> {
             continue;
         }
         let new = [hard.saturating_add(1); 2];
-        match call(libc::SYS_prlimit64, &[0, limit, address(&new)]) {
-            Ok(_) => return Ok(format!("limit {limit} raised above {hard}")),
-            Err(error) => stopped = error,
+        if let Err(error) = call(libc::SYS_prlimit64, &[0, limit, address(&new)]) {
+            stopped = error;
+            continue;
+        }
+        // What is said to be done need not be.
+        call(libc::SYS_prlimit64, &[0, limit, 0, address_mut(&mut old)])?;
+        if old == new {
+            return Ok(format!("limit {limit} raised above {hard}"));
         }
     }
     Err(stopped)

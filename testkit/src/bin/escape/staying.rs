@@ -23,6 +23,10 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
         ready()?;
         forever()
     }),
+    ("wait-for-input", |_| {
+        // Ends with whoever started us.
+        io::copy(&mut io::stdin().lock(), &mut io::sink()).map(|_| "ended".to_owned())
+    }),
     ("leave-and-wait", |mark| {
         leave_daemon(mark)?;
         ready()?;

@@ -8,6 +8,9 @@ use crate::order::Network;
 const ALLOW: Answer = Answer::Allow;
 const EPERM: Answer = Answer::NO_RIGHT;
 
+/// It is said to have been done, and was: the limit on core files is as low as it can be, and stays there.
+const DONE: Answer = Answer::Fail(0);
+
 /// Every bit of a word.
 const ALL: u32 = u32::MAX;
 
@@ -26,6 +29,8 @@ pub(super) fn rules(calls: Calls) -> Vec<(u32, Rule)> {
         (number(libc::SYS_socketpair), socketpair(calls)),
         (number(libc::SYS_setsockopt), setsockopt()),
         (number(libc::SYS_prlimit64), prlimit64()),
+        (number(libc::SYS_setrlimit), setrlimit()),
+        (number(libc::SYS_fcntl), fcntl()),
         (number(libc::SYS_setpriority), own_priority(PRIO_USER)),
         (number(libc::SYS_ioprio_set), own_priority(IOPRIO_WHO_USER)),
         (number(libc::SYS_sched_setscheduler), own_schedule()),
@@ -39,6 +44,10 @@ pub(super) fn rules(calls: Calls) -> Vec<(u32, Rule)> {
         (number(libc::SYS_creat), no_set_id(1)),
         (number(libc::SYS_chmod), no_set_id(1)),
     ]);
+    if !calls.listen {
+        // Without a port of its choice it would get any, which Landlock does not see.
+        rules.push((number(libc::SYS_listen), EPERM.into()));
+    }
     if calls.network != Network::Full {
         rules.push((number(libc::SYS_sendto), no_fast_open(3)));
         rules.push((number(libc::SYS_sendmsg), no_fast_open(2)));
@@ -154,9 +163,21 @@ fn setsockopt() -> Rule {
     Word::Low(1).equals(libc::IPPROTO_TCP.cast_unsigned()).then(option, ALLOW)
 }
 
-/// Limits of the program itself, not of a process by its number.
+/// Limits of the program itself, not of a process by its number. The third argument points to the new limit, or nowhere.
 fn prlimit64() -> Rule {
-    Word::Low(0).equals(0).then(ALLOW, EPERM)
+    let asks = Word::Low(2).equals(0).then(Word::High(2).equals(0).then(ALLOW, DONE), DONE);
+    let own = Word::Low(1).equals(libc::RLIMIT_CORE).then(asks, ALLOW);
+    Word::Low(0).equals(0).then(own, EPERM)
+}
+
+/// The same by its older name.
+fn setrlimit() -> Rule {
+    Word::Low(0).equals(libc::RLIMIT_CORE).then(DONE, ALLOW)
+}
+
+/// No hold on files that others want to write: a lease makes them wait for whoever has it.
+fn fcntl() -> Rule {
+    Word::Low(1).equals(libc::F_SETLEASE.cast_unsigned()).then(EPERM, ALLOW)
 }
 
 /// How `setpriority` and `ioprio_set` say "all processes of this user".

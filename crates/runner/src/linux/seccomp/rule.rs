@@ -90,6 +90,8 @@ pub(super) enum Word {
     Architecture,
     /// The low half of an argument, counted from 0.
     Low(u8),
+    /// The high half.
+    High(u8),
 }
 
 impl Word {
@@ -99,6 +101,7 @@ impl Word {
             Self::Number => 0,
             Self::Architecture => 4,
             Self::Low(argument) => 16 + 8 * u32::from(argument),
+            Self::High(argument) => 20 + 8 * u32::from(argument),
         }
     }
 

@@ -14,11 +14,13 @@ mod sockets;
 /// Every filter there is.
 fn filters() -> impl Iterator<Item = Calls> {
     let networks = [Network::Off, Network::OutboundHttpsOnly, Network::Full];
-    networks.into_iter().flat_map(|network| [false, true].map(|unix_sockets| Calls { network, unix_sockets }))
+    networks
+        .into_iter()
+        .flat_map(|network| [false, true].map(|unix_sockets| Calls { network, unix_sockets, listen: true }))
 }
 
 /// The one most programs get.
-const USUAL: Calls = Calls { network: Network::OutboundHttpsOnly, unix_sockets: false };
+const USUAL: Calls = Calls { network: Network::OutboundHttpsOnly, unix_sockets: false, listen: true };
 
 /// Puts the filter over this process.
 fn install(calls: Calls) -> io::Result<()> {

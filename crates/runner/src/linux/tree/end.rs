@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, wait};
 
 use super::mark::marked;
+use super::spared::Spared;
 use super::{Process, descendants, walk};
 
 /// How often a tree is looked at for something new before what was found is killed.
@@ -27,7 +28,7 @@ pub(crate) fn end_all(patience: Duration, mut reaped: impl FnMut(Pid, WaitStatus
     let deadline = Instant::now() + patience;
     let own = getpid();
     while reap(&mut reaped) {
-        let dying = strike(|signal| below(own, signal));
+        let dying = strike(|signal| below(own, signal, &Spared::now()));
         if Instant::now() >= deadline {
             reap(&mut reaped);
             return descendants(own).into_iter().filter(|process| process.lives()).collect();
@@ -37,15 +38,17 @@ pub(crate) fn end_all(patience: Duration, mut reaped: impl FnMut(Pid, WaitStatus
     Vec::new()
 }
 
-/// Ends every process that carries the mark of one of these runs, and what is below it. Returns what still lives when
-/// `patience` is over.
+/// Ends every process that carries the mark of one of these runs, and what is below it, but never whom we are to spare
+/// ([`Spared`]). Returns what still lives when `patience` is over.
 pub(crate) fn end_marked(runs: &[String], patience: Duration) -> Vec<Process> {
     let deadline = Instant::now() + patience;
     let signalled = |signal| {
-        let mut seen = marked(runs);
+        // Anew each time, though who comes to be above us was above us before.
+        let spared = Spared::now();
+        let mut seen: Vec<Process> = marked(runs).into_iter().filter(|one| !spared.has(one.pid)).collect();
         for process in seen.clone() {
             process.signal(signal).ok();
-            seen.extend(below(process.pid, signal));
+            seen.extend(below(process.pid, signal, &spared));
         }
         seen
     };
@@ -58,12 +61,16 @@ pub(crate) fn end_marked(runs: &[String], patience: Duration) -> Vec<Process> {
     }
 }
 
-/// Signals every process below this one as soon as it is seen.
-fn below(root: Pid, signal: Signal) -> Vec<Process> {
+/// Signals every process below this one as soon as it is seen, but for the spared and what is below them.
+fn below(root: Pid, signal: Signal, spared: &Spared) -> Vec<Process> {
     let mut seen = Vec::new();
     walk(root, |process, _| {
-        process.signal(signal).ok();
-        seen.push(process);
+        let ours = !spared.has(process.pid);
+        if ours {
+            process.signal(signal).ok();
+            seen.push(process);
+        }
+        ours
     });
     seen
 }

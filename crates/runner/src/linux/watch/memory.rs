@@ -1,13 +1,9 @@
-//! How much memory a tree has: anonymous and shared pages, resident or swapped out.
+//! How much memory a tree has: anonymous and shared pages, resident or swapped out, and the tables that lead to them.
 //!
-//! Two ways. The plain sum is cheap and never too small, but counts pages that several processes share once for each.
-//! The proportional one walks the page tables, which takes milliseconds for large programs, and is asked for only when
-//! the plain one is over the limit.
-
-use rustix::process::Pid;
+//! The plain sum is cheap and never too small, but counts pages that several processes share once for each. Where it is
+//! too much, [`super::shares`] finds out what is there.
 
 use super::Member;
-use crate::linux::sys::share_memory;
 use crate::linux::tree::{read, threads};
 
 /// The longest `status` or `smaps_rollup` that is read: both have some sixty short lines.
@@ -16,14 +12,14 @@ const LIMIT: u64 = 64 * 1024;
 /// Bytes of memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sum {
-    /// Anonymous, or swapped out.
-    own: u64,
+    /// Anonymous, or swapped out, or tables of pages.
+    pub(super) own: u64,
     /// Shared, as far as it is mapped.
-    shared: u64,
+    pub(super) shared: u64,
 }
 
 impl Sum {
-    fn and(self, other: Self) -> Self {
+    pub(super) fn and(self, other: Self) -> Self {
         Self { own: self.own.saturating_add(other.own), shared: self.shared.saturating_add(other.shared) }
     }
 
@@ -34,39 +30,26 @@ impl Sum {
     }
 }
 
-/// The sum over all processes, and what the largest has.
-pub(super) fn plain(members: &[Member]) -> (Sum, Sum) {
-    members.iter().filter_map(status).fold(<(Sum, Sum)>::default(), |(sum, largest), one| {
-        (sum.and(one), if one.with(0) > largest.with(0) { one } else { largest })
-    })
-}
-
-/// The sum over all address spaces, in which a page counts once however many have it.
-pub(super) fn proportional(members: &[Member]) -> Sum {
-    let mut counted: Vec<Pid> = Vec::new();
-    let mut sum = Sum::default();
-    for member in members.iter().filter(|member| !member.stat.ended) {
-        // Between `vfork` and `exec` a child has no memory of its own, though every file says it has its parent's.
-        if !counted.iter().any(|&known| share_memory(known, member.pid) == Some(true)) {
-            sum = sum.and(rollup(member).or_else(|| status(member)).unwrap_or_default());
-            counted.push(member.pid);
-        }
-    }
-    sum
-}
-
 /// What it has, shared with others or not.
-fn status(member: &Member) -> Option<Sum> {
+pub(super) fn status(member: &Member) -> Option<Sum> {
     let text = about(member, "status").filter(|_| !member.stat.ended)?;
     let swapped = field(&text, "VmSwap:").unwrap_or_default();
-    Some(Sum { own: field(&text, "RssAnon:")? + swapped, shared: field(&text, "RssShmem:")? })
+    let own = field(&text, "RssAnon:")?.saturating_add(swapped).saturating_add(tables(&text));
+    Some(Sum { own, shared: field(&text, "RssShmem:")? })
+}
+
+/// What leads to its pages. That is its own even where the pages are not, or where it has given them back.
+fn tables(status: &str) -> u64 {
+    ["VmPTE:", "VmPMD:"].into_iter().filter_map(|name| field(status, name)).fold(0, u64::saturating_add)
 }
 
 /// Its part of what it shares, and what it has alone. Not every kernel says, and not to everyone.
-fn rollup(member: &Member) -> Option<Sum> {
+pub(super) fn rollup(member: &Member) -> Option<Sum> {
+    let tables = tables(&about(member, "status")?);
     let text = about(member, "smaps_rollup")?;
     let swapped = field(&text, "SwapPss:").unwrap_or_default();
-    Some(Sum { own: field(&text, "Pss_Anon:")? + swapped, shared: field(&text, "Pss_Shmem:")? })
+    let own = field(&text, "Pss_Anon:")?.saturating_add(swapped).saturating_add(tables);
+    Some(Sum { own, shared: field(&text, "Pss_Shmem:")? })
 }
 
 /// A file about a process that says something about its memory. Where the first thread has ended it takes another's:

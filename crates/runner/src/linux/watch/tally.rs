@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, fstat, statat};
 
+use super::Slice;
 use crate::linux::scratch::enter;
 
 /// How deep directories may lie in each other. Each level holds a descriptor; no honest program needs as many.
@@ -67,12 +68,12 @@ impl Tally {
         self.device = self.root.as_ref().and_then(|root| fstat(root).ok()).map_or(0, |stat| stat.st_dev);
     }
 
-    /// Takes in so many entries more.
-    pub(super) fn go_on(&mut self, entries: usize, room: u64) -> Progress {
+    /// Takes in entries for a while.
+    pub(super) fn go_on(&mut self, slice: &mut Slice, room: u64) -> Progress {
         if self.trail.is_empty() && !self.begin() {
             return Progress::Whole(0);
         }
-        for _ in 0..entries {
+        loop {
             if self.sum > room || self.trail.len() > DEEPEST {
                 self.trail.clear();
                 return Progress::Over;
@@ -80,8 +81,10 @@ impl Tally {
             if !self.step() {
                 return Progress::Whole(self.sum);
             }
+            if slice.is_over() {
+                return Progress::Part;
+            }
         }
-        Progress::Part
     }
 
     /// Begins a round, if the directory can be read.
@@ -147,7 +150,7 @@ mod tests {
 
     fn whole(tally: &mut Tally) -> u64 {
         loop {
-            match tally.go_on(7, PLENTY) {
+            match tally.go_on(&mut Slice::of(7), PLENTY) {
                 Progress::Part => {}
                 Progress::Whole(sum) => return sum,
                 Progress::Over => panic!("over"),
@@ -190,8 +193,8 @@ mod tests {
             File::create(home.path().join(number.to_string())).unwrap();
         }
         let mut tally = Tally::new(home.path().to_owned());
-        assert_eq!(tally.go_on(1000, 100 * 512), Progress::Over);
-        assert_eq!(tally.go_on(1000, 300 * 512), Progress::Whole(300 * 512));
+        assert_eq!(tally.go_on(&mut Slice::of(1000), 100 * 512), Progress::Over);
+        assert_eq!(tally.go_on(&mut Slice::of(1000), 300 * 512), Progress::Whole(300 * 512));
     }
 
     #[test]
@@ -203,17 +206,17 @@ mod tests {
             fs::create_dir(&path).unwrap();
         }
         let mut tally = Tally::new(home.path().to_owned());
-        assert_eq!(tally.go_on(10_000, PLENTY), Progress::Over);
+        assert_eq!(tally.go_on(&mut Slice::of(10_000), PLENTY), Progress::Over);
     }
 
     #[test]
     fn a_directory_that_is_gone_is_empty() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("scratch");
-        assert_eq!(Tally::new(path.clone()).go_on(10, PLENTY), Progress::Whole(0));
+        assert_eq!(Tally::new(path.clone()).go_on(&mut Slice::of(10), PLENTY), Progress::Whole(0));
         fs::create_dir(&path).unwrap();
         let mut tally = Tally::new(path.clone());
         fs::remove_dir(&path).unwrap();
-        assert_eq!(tally.go_on(10, PLENTY), Progress::Whole(0));
+        assert_eq!(tally.go_on(&mut Slice::of(10), PLENTY), Progress::Whole(0));
     }
 }

@@ -2,10 +2,13 @@
 
 use std::io;
 
+use rustix::net::{AddressFamily, SocketType};
+use rustix::process::{Resource, Rlimit};
+
 use super::{USUAL, filters, install};
 use crate::linux::attempt::{Outcome, attempt, works_behind, works_only_without};
 use crate::linux::seccomp::rule::Answer;
-use crate::linux::seccomp::table;
+use crate::linux::seccomp::{Calls, table};
 use crate::linux::sys::{call, fork};
 
 const ENOSYS: i32 = libc::ENOSYS;
@@ -173,6 +176,43 @@ fn files_that_lend_the_rights_of_their_owner_are_not_made() {
 }
 
 #[test]
+fn the_limit_on_core_files_stays_though_it_is_said_to_be_lowered() {
+    let lower = || {
+        let one = Rlimit { current: Some(1), maximum: Some(1) };
+        rustix::process::setrlimit(Resource::Core, one)?;
+        install(USUAL)?;
+        let none = [0_u64; 2];
+        let (core, new) = (libc::RLIMIT_CORE as usize, std::ptr::from_ref(&none) as usize);
+        done(call(libc::SYS_prlimit64, [0, core, new, 0, 0, 0]))?;
+        done(call(libc::SYS_setrlimit, [core, new, 0, 0, 0, 0]))?;
+        let stays = rustix::process::getrlimit(Resource::Core) == one;
+        if stays { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EDOM)) }
+    };
+    assert_eq!(attempt(lower), Outcome::Fine);
+}
+
+#[test]
+fn nobody_listens_where_nobody_may() {
+    let listen = || {
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None)?;
+        Ok(rustix::net::listen(&socket, 1)?)
+    };
+    works_only_without("to listen", || install(Calls { listen: false, ..USUAL }), listen, EPERM);
+    works_behind("to listen where it may", || install(USUAL), listen);
+}
+
+#[test]
+fn no_lease_is_taken() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let lease = || {
+        let fd = std::os::fd::AsRawFd::as_raw_fd(file.as_file()).cast_unsigned() as usize;
+        let (set, write) = (libc::F_SETLEASE as usize, libc::F_WRLCK as usize);
+        done(call(libc::SYS_fcntl, [fd, set, write, 0, 0, 0]))
+    };
+    works_only_without("a lease", || install(USUAL), lease, EPERM);
+}
+
+#[test]
 fn limits_and_priorities_of_others_are_out_of_reach() {
     let parent = std::process::id() as usize;
     let core = libc::RLIMIT_CORE as usize;
@@ -246,7 +286,7 @@ fn threads_and_children_are_allowed() {
 #[test]
 fn a_second_filter_can_only_take_away() {
     let again = || {
-        install(super::Calls { network: crate::order::Network::Full, unix_sockets: true })?;
+        install(Calls { network: crate::order::Network::Full, unix_sockets: true, listen: true })?;
         done(call(libc::SYS_unshare, [0; 6]))
     };
     works_only_without(

@@ -30,7 +30,7 @@ fn find(name: &str) -> Option<PathBuf> {
 /// Runs it under every filter a program can get, in a directory of its own.
 fn unharmed(program_file: &Path, arguments: &[&str]) {
     for network in [Off, OutboundHttpsOnly, Full] {
-        let calls = Calls { network, unix_sockets: false };
+        let calls = Calls { network, unix_sockets: false, listen: true };
         let place = tempfile::tempdir().unwrap();
         let arguments: Vec<OsString> = arguments.iter().map(Into::into).collect();
         let environment = [

@@ -72,7 +72,9 @@ fn each_mode_has_its_sockets() {
     for &(family, kind, protocol, closed, full) in kinds {
         for network in EVERY {
             let expected = if network == Full { full } else { closed };
-            let got = outcome(Calls { network, unix_sockets: false }, || socket(family, kind, protocol));
+            let got = outcome(Calls { network, unix_sockets: false, listen: true }, || {
+                socket(family, kind, protocol)
+            });
             assert_eq!(got, expected, "socket({family}, {kind:#x}, {protocol}) with {network:?}");
         }
     }
@@ -83,7 +85,7 @@ fn unix_sockets_are_there_where_they_may_be() {
     for network in EVERY {
         for kind in [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_SEQPACKET] {
             let open = || socket(libc::AF_UNIX, kind | libc::SOCK_CLOEXEC, 0);
-            assert_eq!(outcome(Calls { network, unix_sockets: true }, open), Outcome::Fine);
+            assert_eq!(outcome(Calls { network, unix_sockets: true, listen: true }, open), Outcome::Fine);
         }
     }
 }
@@ -94,7 +96,7 @@ fn a_pair_is_no_way_to_a_socket_by_its_name() {
     let place = tempfile::tempdir().unwrap();
     let name = place.path().join("theirs");
     let theirs = UnixDatagram::bind(&name).unwrap();
-    let closed = Calls { network: Full, unix_sockets: false };
+    let closed = Calls { network: Full, unix_sockets: false, listen: true };
     let send = || {
         let (ours, _other) = UnixDatagram::pair()?;
         ours.send_to(b"hello", &name).map(drop)
@@ -107,9 +109,17 @@ fn a_pair_is_no_way_to_a_socket_by_its_name() {
         other.read_exact(&mut [0; 5])
     };
     for network in EVERY {
-        works_behind("a pair of streams", || install(Calls { network, unix_sockets: false }), stream);
+        works_behind(
+            "a pair of streams",
+            || install(Calls { network, unix_sockets: false, listen: true }),
+            stream,
+        );
         let packets = || open(libc::SYS_socketpair, libc::AF_UNIX, libc::SOCK_SEQPACKET, 0);
-        works_behind("a pair of packets", || install(Calls { network, unix_sockets: false }), packets);
+        works_behind(
+            "a pair of packets",
+            || install(Calls { network, unix_sockets: false, listen: true }),
+            packets,
+        );
     }
     let inet = || open(libc::SYS_socketpair, libc::AF_INET, libc::SOCK_STREAM, 0);
     assert_eq!(outcome(closed, inet), Outcome::Failed(libc::EAFNOSUPPORT));
@@ -125,7 +135,7 @@ fn tcp_works_on_the_loopback_in_every_mode() {
         theirs.read_exact(&mut [0; 5])
     };
     for network in EVERY {
-        works_behind("TCP", || install(Calls { network, unix_sockets: false }), talk);
+        works_behind("TCP", || install(Calls { network, unix_sockets: false, listen: true }), talk);
     }
 }
 
@@ -141,18 +151,25 @@ fn sending_does_not_connect() {
     };
     assert_eq!(attempt(send), Outcome::Fine, "without the filter");
     for network in CLOSED {
-        assert_eq!(outcome(Calls { network, unix_sockets: true }, send), Outcome::Failed(libc::EOPNOTSUPP));
+        assert_eq!(
+            outcome(Calls { network, unix_sockets: true, listen: true }, send),
+            Outcome::Failed(libc::EOPNOTSUPP)
+        );
         for (what, flags) in [(libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {
             let mut arguments = [0; 6];
             arguments[flags] = libc::MSG_FASTOPEN.cast_unsigned() as usize;
             let bare = || call(what, arguments).map(drop);
             assert_eq!(
-                outcome(Calls { network, unix_sockets: true }, bare),
+                outcome(Calls { network, unix_sockets: true, listen: true }, bare),
                 Outcome::Failed(libc::EOPNOTSUPP)
             );
         }
     }
-    works_behind("fast open in full", || install(Calls { network: Full, unix_sockets: false }), send);
+    works_behind(
+        "fast open in full",
+        || install(Calls { network: Full, unix_sockets: false, listen: true }),
+        send,
+    );
 }
 
 #[test]
@@ -164,7 +181,7 @@ fn a_tcp_socket_stays_one() {
         call(libc::SYS_setsockopt, [socket, level, name, value.as_ptr() as usize, value.len(), 0]).map(drop)
     };
     for network in EVERY {
-        let calls = Calls { network, unix_sockets: true };
+        let calls = Calls { network, unix_sockets: true, listen: true };
         assert_eq!(outcome(calls, || option(31, b"tls")), Outcome::Failed(libc::ENOENT));
         assert_eq!(outcome(calls, || option(libc::TCP_NODELAY, &1_i32.to_ne_bytes())), Outcome::Fine);
     }
