@@ -24,7 +24,7 @@ impl Slice {
     /// So many entries, however long it takes.
     #[cfg(test)]
     pub(super) fn of(entries: usize) -> Self {
-        Self { entries, until: Instant::now() + Duration::from_secs(600) }
+        Self { entries, until: Instant::now() + Duration::from_mins(10) }
     }
 
     /// Counts one entry; whether that was the last for now.
