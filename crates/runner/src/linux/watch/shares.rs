@@ -68,6 +68,11 @@ impl Shares {
         self.known.clamp(least.min(plain), plain)
     }
 
+    /// Whether a round has begun and is not over.
+    pub(super) fn is_on_the_way(&self) -> bool {
+        self.round.is_some()
+    }
+
     /// Adds nothing up for so long.
     #[cfg(test)]
     pub(super) fn rest(&mut self, pause: Duration) {
