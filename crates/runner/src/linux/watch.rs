@@ -33,8 +33,10 @@ const LONGEST: Duration = Duration::from_millis(200);
 const MEMORY_PACE: u64 = 4 * 1024 * 1024 * 1024;
 const TASK_PACE: u64 = 2_500;
 
-/// What takes long is followed by a rest of that many times as long.
+/// What takes long is followed by a rest of that many times as long; a look at memory and tasks by no longer one than
+/// that, however many processes there are.
 const REST: u32 = 4;
+const LONGEST_REST: Duration = Duration::from_millis(50);
 
 /// What a tree may take.
 #[derive(Debug, Clone)]
@@ -89,8 +91,11 @@ impl Watch {
         let memory = self.memory.look(&members, held, self.limits.memory);
         self.peak = self.peak.max(memory);
         let tasks = self.tasks(&members);
-        let rest = begun.elapsed().saturating_mul(REST);
-        let files = self.files.look(&members, self.limits.memory);
+        let memory_lasts = lasts(self.limits.memory.saturating_sub(memory), MEMORY_PACE);
+        let tasks_last = lasts(u64::from(self.limits.pids).saturating_sub(tasks), TASK_PACE);
+        let limits_last = memory_lasts.min(tasks_last);
+        let rest = begun.elapsed().saturating_mul(REST).min(LONGEST_REST);
+        let files = self.files.look(&members, self.limits.memory, &mut Slice::within(limits_last));
         let over = if memory.max(self.files.held()) > self.limits.memory {
             Some(Limit::Memory)
         } else if tasks > u64::from(self.limits.pids) {
@@ -98,11 +103,9 @@ impl Watch {
         } else {
             files.full.then_some(Limit::Scratch)
         };
-        let memory_lasts = lasts(self.limits.memory.saturating_sub(memory), MEMORY_PACE);
-        let tasks_last = lasts(u64::from(self.limits.pids).saturating_sub(tasks), TASK_PACE);
         // What was found in files is added to the rest by the next look.
-        let news = if self.files.held() > held { SHORTEST } else { LONGEST };
-        let again = memory_lasts.min(tasks_last).min(files.again).min(news);
+        let unsure = self.files.held() > held || self.memory.is_on_the_way();
+        let again = limits_last.min(files.again).min(if unsure { SHORTEST } else { LONGEST });
         Look { over, again: again.max(rest).clamp(SHORTEST, LONGEST) }
     }
 

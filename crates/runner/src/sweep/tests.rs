@@ -168,7 +168,8 @@ fn a_daemon_started_from_within_a_run_it_sweeps_spares_itself_and_all_above_it()
         ("NAME", name),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let script = "sleep 50 & (env -u COVENANT_RUN \"$TEST\" --exact $NAME; echo subshell: $?); echo shell: $?";
+    let script =
+        "sleep 50 & (env -u COVENANT_RUN \"$TEST\" --exact $NAME; echo subshell: $?); echo shell: $?";
     let environment: Vec<(&str, &str)> =
         environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let mut above = shell(script, &environment);

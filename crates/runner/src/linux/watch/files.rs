@@ -69,11 +69,17 @@ impl Files {
         self.held
     }
 
+    /// Whether a round has begun and is not over.
+    #[cfg(test)]
+    pub(super) fn is_on_the_way(&self) -> bool {
+        self.round.is_some() || self.found.is_some()
+    }
+
     /// Looks for a while if it is time to; else says again what was found last. `most` is how much memory there may be.
-    pub(super) fn look(&mut self, members: &[Member], most: u64) -> Found {
+    pub(super) fn look(&mut self, members: &[Member], most: u64, slice: &mut Slice) -> Found {
         let now = Instant::now();
         if now >= self.due {
-            let pause = self.go_on(members, most, &mut Slice::new());
+            let pause = self.go_on(members, most, slice);
             let cost = now.elapsed();
             self.spent += cost;
             let rest = match pause {

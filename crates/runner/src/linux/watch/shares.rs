@@ -68,6 +68,17 @@ impl Shares {
         self.known.clamp(least.min(plain), plain)
     }
 
+    /// Whether a round has begun and is not over.
+    pub(super) fn is_on_the_way(&self) -> bool {
+        self.round.is_some()
+    }
+
+    /// Adds nothing up for so long.
+    #[cfg(test)]
+    pub(super) fn rest(&mut self, pause: Duration) {
+        self.due = Instant::now() + pause;
+    }
+
     fn parts(&mut self, members: &[Member]) -> Vec<Part> {
         let mut lowest = HashMap::with_capacity(members.len());
         let parts = members.iter().filter_map(|member| {

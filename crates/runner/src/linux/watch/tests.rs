@@ -10,6 +10,8 @@ use rustix::process::getpid;
 use super::*;
 use crate::linux::alone::{alone, end, end_everything, is_ready, part, play, shell, until};
 
+mod hiding;
+
 const MEGABYTE: u64 = 1024 * 1024;
 
 /// Limits nobody reaches.
