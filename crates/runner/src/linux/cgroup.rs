@@ -168,6 +168,10 @@ pub(crate) fn sweep() -> usize {
             let maker = entry.file_name().to_str().and_then(maker);
             if maker.is_some_and(|launcher| !launcher.lives()) {
                 let group = Group::found(entry.path(), version);
+                // A daemon that was started inside a run would end itself.
+                if group.holds(getpid()) {
+                    continue;
+                }
                 if !group.kill_at_once() {
                     group.kill_each();
                 }

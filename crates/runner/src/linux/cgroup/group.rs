@@ -137,7 +137,7 @@ impl Group {
     }
 
     /// Whether the process of that number is in it, and not a later one.
-    fn holds(&self, pid: Pid) -> bool {
+    pub(super) fn holds(&self, pid: Pid) -> bool {
         let groups = read(&format!("/proc/{pid}/cgroup"), LIMIT).unwrap_or_default();
         let name = self.directory.file_name().unwrap_or_default().to_string_lossy();
         String::from_utf8_lossy(&groups).lines().any(|line| line.rsplit('/').next() == Some(&name))
