@@ -281,7 +281,7 @@ fn a_virtual_environment_is_run_as_one_and_its_packages_are_run_inside_alone() {
 }
 
 #[test]
-fn a_link_to_a_program_is_run_by_its_real_path() {
+fn a_link_to_a_program_is_run_by_its_real_path_and_a_link_is_not_shown() {
     let home = home();
     let tool = home.beside("tools/real");
     std::fs::create_dir_all(tool.parent().unwrap()).unwrap();
@@ -291,6 +291,12 @@ fn a_link_to_a_program_is_run_by_its_real_path() {
     std::os::unix::fs::symlink(&tool, &link).unwrap();
     let ran = home.run(&sandboxed(&["--", link.to_str().unwrap()])).ok();
     assert_eq!(ran.stdout, format!("{}\n", tool.display()));
+    // What is to be shown is for the person to name: a link may be the work of an earlier run.
+    for option in ["--read", "--write"] {
+        let refused = home.run(&sandboxed(&[option, link.to_str().unwrap(), "--", "true"])).exits(2);
+        let said = format!("it leads through a link to {}: name that", tool.display());
+        assert!(refused.stderr.contains(&said), "{}", refused.stderr);
+    }
 }
 
 /// Whether a process runs. One that has ended may stay in the table until somebody asks, which in a container may be nobody.

@@ -49,7 +49,10 @@ impl Check {
 pub(crate) fn probe(setting: &Setting, config: &Config) -> Result<Report, Failure> {
     let (program, arguments) = tiny()?;
     let mut sandbox = Sandbox::new(std::env::temp_dir());
-    sandbox.read.push(program.clone());
+    // What belongs to the system is seen anyhow, links and all.
+    if !covenant_runner::interpreter::is_system(&program) {
+        sandbox.read.push(program.clone());
+    }
     // Nobody serves it; but what a sandbox can promise depends on what it must let through.
     let door = ground::daemon(setting, config);
     sandbox.door = Some(Door { url: format!("http://{door}"), token: "none".to_owned() });
@@ -91,7 +94,7 @@ fn tiny() -> Result<(PathBuf, Vec<String>), Failure> {
     if let Some(file) = ["/bin/true", "/usr/bin/true"].iter().map(Path::new).find(|file| file.exists()) {
         return Ok((file.to_owned(), Vec::new()));
     }
-    let own = std::env::current_exe().ok().filter(|file| file.is_file());
+    let own = std::env::current_exe().and_then(|file| file.canonicalize()).ok().filter(|file| file.is_file());
     let own = own.ok_or_else(|| {
         Failure::failed(
             "there is nothing to try the sandbox with: neither /bin/true nor this program's own file",
