@@ -9,7 +9,7 @@ use super::described::Described;
 use crate::{home, now};
 
 /// Commands that ask no daemon, by design.
-const LOCAL: [&str; 3] = ["completions", "config path", "logs"];
+const LOCAL: [&str; 4] = ["completions", "config path", "logs", "sandbox check"];
 
 /// Operations that no command needs, each with the reason.
 const UNUSED: [(&str, &str); 2] =
@@ -72,6 +72,7 @@ fn every_request_of_a_command_is_described_and_every_operation_is_used_by_one() 
     run(&["config", "show"]);
     run(&["reload"]);
     run(&["doctor"]);
+    run(&["sandbox", "run", "--", "true"]);
     let mut watch = StdioClient::start(home.command(&["audit", "watch", "--json"]));
     until("a row is seen", || {
         home.run(&["audit", "head"]).ok();

@@ -167,7 +167,9 @@ async fn an_order_is_filled_in_with_what_concerns_the_home_and_a_token_of_its_ow
     assert!(hidden.contains(&home.to_str().unwrap()) && hidden.contains(&"/also/hidden"), "{hidden:?}");
     assert_eq!(one.sandbox()["required"], true, "the order cannot take it back");
     assert_eq!(one.sandbox()["memory_mb"], 64, "what the order decides stays");
-    assert_eq!(one.sandbox()["scratch"], home.join("run/scratch").to_str().unwrap());
+    // Where root's programs, who are nobody, could not get to the home, it is the system's.
+    let scratch = [home.join("run/scratch"), std::env::temp_dir()].map(|path| Value::from(path.to_str()));
+    assert!(scratch.contains(&one.sandbox()["scratch"]), "{}", one.sandbox()["scratch"]);
     assert_eq!(one.sandbox()["door"]["url"], "http://127.0.0.1:1");
     assert!(home.join("run/scratch").is_dir());
     assert!(token::hash(&one.token()).is_some(), "it has the shape that is hidden everywhere");
