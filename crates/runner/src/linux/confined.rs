@@ -1,7 +1,7 @@
 //! Starts a program in the sandbox: in namespaces of its own, or, where there are none to be had, behind a fence only.
 
 use std::io;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
 
 use rustix::process::{Pid, getpid};
@@ -16,9 +16,9 @@ use crate::linux::landlock::Ports;
 use crate::linux::limits::Local;
 use crate::linux::monitor::{Root, Started, Watched, die_with};
 use crate::linux::scratch::Scratch;
-use crate::linux::sources::{self, Sources, Use};
+use crate::linux::sources::{self, Source, Sources, Use};
 use crate::linux::watch::{Limits, Watch};
-use crate::linux::{Streams, assess, door, hidden, program, shift, sys};
+use crate::linux::{Streams, assess, door, hidden, program, shift, sys, view};
 use crate::order::{Network, Sandbox};
 use crate::report::Promise;
 
@@ -58,7 +58,12 @@ fn in_namespaces(
 ) -> Result<Started, Failed> {
     let cloned = Channel::pair().and_then(|pair| Ok((pair, sys::clone(namespaces(sandbox.network))?)));
     let (mut ours, first) = match cloned {
-        Err(error) => return Err(Failed::Namespaces(unavailable(&error), streams)),
+        Err(error) => {
+            return Err(match unavailable(&error) {
+                Some(why) => Failed::Namespaces(why.to_owned(), streams),
+                None => Failed::Order(setup(error)),
+            });
+        }
         Ok(((ours, theirs), None)) => {
             drop(ours);
             Inside { launcher: theirs, assignment, sandbox, sources, streams: Some(streams) }.live()
@@ -67,7 +72,7 @@ fn in_namespaces(
     };
     let first = match Watched::new(first) {
         Ok(first) => first,
-        Err(error) => return Err(Failed::Namespaces(error.to_string(), streams)),
+        Err(error) => return Err(Failed::Order(setup(error))),
     };
     let mut cgroup = None;
     let ready = match identity::map(first.pid()) {
@@ -85,7 +90,8 @@ fn in_namespaces(
             let listeners: Vec<_> = std::iter::from_fn(|| ours.descriptor()).collect();
             let listeners: Vec<_> = listeners.iter().map(std::os::fd::AsFd::as_fd).collect();
             let pid = first.pid().as_raw_nonzero().get();
-            let watch = Some(Watch::new(first.pid(), limits(sandbox, None)));
+            let counted = cgroup.as_ref().is_some_and(|cgroup| cgroup.means(Promise::Memory).is_some());
+            let watch = Some(Watch::new(first.pid(), limits(sandbox, counted, None)));
             // A host that is gone is noticed when it is listened to.
             host.say(&Word::Ready { pid, report, door, proxy }, &listeners).ok();
             Ok(Started { root: Root::First(first, ours), watch, cgroup, scratch: None })
@@ -107,13 +113,14 @@ fn in_namespaces(
     }
 }
 
-/// Why the kernel gave no namespaces, in words that lead somewhere.
-fn unavailable(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(libc::ENOSPC) => "user.max_user_namespaces or one of its kind is used up or 0".to_owned(),
-        Some(libc::EPERM | libc::EACCES) => "this system does not permit them".to_owned(),
-        Some(libc::EINVAL | libc::ENOSYS) => "this kernel has none".to_owned(),
-        _ => error.to_string(),
+/// Why the kernel gives no namespaces, in words that lead somewhere. Nothing for what passes: a host that has them must not be
+/// talked out of them by whoever uses up its processes.
+fn unavailable(error: &io::Error) -> Option<&'static str> {
+    match error.raw_os_error()? {
+        libc::ENOSPC => Some("user.max_user_namespaces or one of its kind is used up or 0"),
+        libc::EPERM | libc::EACCES => Some("this system does not permit them"),
+        libc::EINVAL | libc::ENOSYS => Some("this kernel has none"),
+        _ => None,
     }
 }
 
@@ -163,10 +170,11 @@ fn counted(assignment: &Assignment, sandbox: &Sandbox, first: &Watched) -> Optio
     Some(cgroup)
 }
 
-fn limits(sandbox: &Sandbox, scratch: Option<PathBuf>) -> Limits {
+fn limits(sandbox: &Sandbox, counted: bool, scratch: Option<PathBuf>) -> Limits {
     let disk = sandbox.disk_mb.saturating_mul(MEGABYTE);
     Limits {
         memory: sandbox.memory_mb.saturating_mul(MEGABYTE),
+        counted,
         pids: sandbox.pids,
         scratch: scratch.map(|path| (path, disk)),
     }
@@ -183,7 +191,7 @@ fn behind_fence(
 ) -> Result<Started, Refusal> {
     let Assignment { run, order } = assignment;
     hidden::needs_no_cover(sources)?;
-    sources.overlap_nowhere()?;
+    sources.overlap_nowhere(|_| false)?;
     let identity = Identity::attainable();
     let ways = door::shared(sandbox).map_err(setup)?;
     let report = assess::shared(sandbox, identity, &ways.ports, why);
@@ -191,10 +199,14 @@ fn behind_fence(
         return Err(Refusal::Required(report));
     }
     let scratch = Scratch::make(&sandbox.scratch, run, identity.ids()).map_err(Refusal::Setup)?;
-    let mut write = sources.paths(&[Use::Write, Use::Device]);
+    // What was named is fenced by what it is: a path could lead elsewhere by now.
+    let (lent, shown) = (held(sources, Use::Write)?, held(sources, Use::Named)?);
+    let mut write = sources.paths(&[Use::Device]);
     write.push(scratch.path().to_owned());
-    let mut read = sources.paths(&[Use::System, Use::Named]);
+    write.extend(lent.iter().map(by_descriptor));
+    let mut read = sources.paths(&[Use::System]);
     read.push("/proc".into());
+    read.extend(shown.iter().map(by_descriptor));
     let connect = if sandbox.network == Network::Full { Ports::All } else { Ports::Only(ways.ports.clone()) };
     let bind = sandbox.network == Network::Full;
     let local = Local { processes: None, file: Some(sandbox.disk_mb.saturating_mul(MEGABYTE)) };
@@ -229,8 +241,23 @@ fn behind_fence(
     };
     let program = Watched::new(pid).map_err(setup)?;
     host.say(&ready, &ways.listeners()).ok();
-    let watch = Some(Watch::new(launcher, limits(sandbox, Some(scratch.path().to_owned()))));
+    let watch = Some(Watch::new(launcher, limits(sandbox, false, Some(scratch.path().to_owned()))));
     Ok(Started { root: Root::Program(program), watch, cgroup: None, scratch: Some(scratch) })
+}
+
+/// The very files and directories that were named for this use.
+fn held(sources: &Sources, purpose: Use) -> Result<Vec<OwnedFd>, Refusal> {
+    let named = sources.all.iter().filter(|source| source.purpose == purpose);
+    let open = |source: &Source| {
+        view::found(source)
+            .map_err(|error| Refusal::Path { path: source.at.clone(), reason: sources::told(&error) })
+    };
+    named.map(open).collect()
+}
+
+/// A path that leads to what this descriptor does, in this process.
+fn by_descriptor(held: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "what `map_err` passes")]

@@ -1,7 +1,7 @@
 //! What stays out of sight, under every name it has: the home of the daemon, whatever was named around it.
 //!
-//! A path is compared by what it is and not only by how it is written, so that a second mount of the same directory does not
-//! show what the first one hides.
+//! A second mount of the same directory, of one above it or of one below it would show what the first one hides; so the
+//! kernel's list of mounts is asked where else it is seen.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -29,18 +29,58 @@ impl Same {
     }
 }
 
-/// Every path in what is seen at which something hidden would show.
-pub(super) fn places(hidden: &[PathBuf], sources: &Sources) -> Vec<PathBuf> {
+/// Every path at which something hidden would show: its own, and those by way of other mounts of the same.
+pub(super) fn places(hidden: &[PathBuf]) -> Vec<PathBuf> {
+    let mounts = mounts(&std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default());
     let mut places: Vec<PathBuf> = hidden.to_vec();
     for path in hidden {
-        for above in path.ancestors() {
-            let Some(same) = Same::at(above) else { continue };
-            let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
-            let others = sources.all.iter().filter(|source| source.same == Some(same) && source.at != above);
-            places.extend(others.map(|source| source.at.join(rest)));
-        }
+        places.extend(aliases(path, &mounts));
     }
+    places.sort();
+    places.dedup();
     places
+}
+
+/// A mount: what of which file system is seen where.
+#[derive(Debug, PartialEq, Eq)]
+struct Mount {
+    system: String,
+    root: PathBuf,
+    at: PathBuf,
+}
+
+/// Where else a path shows: in mounts that hold it, and at mounts of what lies in it.
+fn aliases(path: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
+    let holds = |mount: &&Mount| path.starts_with(&mount.at);
+    // Of two on the same place the later one is seen.
+    let Some(own) = mounts.iter().filter(holds).max_by_key(|mount| mount.at.components().count()) else {
+        return Vec::new();
+    };
+    let inside = own.root.join(path.strip_prefix(&own.at).unwrap_or(path));
+    let others = mounts.iter().filter(|mount| mount.system == own.system);
+    let alias = |mount: &Mount| match inside.strip_prefix(&mount.root) {
+        Ok(rest) => Some(mount.at.join(rest)),
+        Err(_) => mount.root.starts_with(&inside).then(|| mount.at.clone()),
+    };
+    others.filter_map(alias).collect()
+}
+
+/// The mounts in the kernel's list, where spaces and the like are written as numbers.
+fn mounts(list: &str) -> Vec<Mount> {
+    let one = |line: &str| {
+        let mut fields = line.split(' ').skip(2);
+        let (system, root, at) = (fields.next()?, fields.next()?, fields.next()?);
+        Some(Mount { system: system.to_owned(), root: unescaped(root), at: unescaped(at) })
+    };
+    list.lines().filter_map(one).collect()
+}
+
+fn unescaped(text: &str) -> PathBuf {
+    let mut plain = text.to_owned();
+    for (code, character) in [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")] {
+        plain = plain.replace(code, character);
+    }
+    PathBuf::from(plain)
 }
 
 /// Refuses an order that would lend something hidden to be written, also where it is covered: whoever may write above
@@ -70,4 +110,30 @@ fn holds_none(sources: &Sources, uses: &[Use], why: &str) -> Result<(), Refusal>
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &str = "\
+22 27 0:21 / /proc rw - proc proc rw
+27 1 254:0 / / rw - ext4 /dev/vda rw
+30 27 254:0 /home/ann /mnt/ann\\040too rw - ext4 /dev/vda rw
+31 27 254:0 /home/ann/.covenant/agents /srv/agents rw - ext4 /dev/vda rw
+32 27 254:0 /home/bob /mnt/bob rw - ext4 /dev/vda rw
+33 27 0:40 / /home/ann rw - tmpfs tmpfs rw
+";
+
+    #[test]
+    fn a_path_shows_wherever_what_holds_it_or_lies_in_it_is_mounted() {
+        let mut mounts = mounts(LIST);
+        // Covered by another file system, it is what is in that one.
+        assert_eq!(aliases(Path::new("/home/ann/.covenant"), &mounts), [Path::new("/home/ann/.covenant")]);
+        mounts.pop();
+        let expected = ["/home/ann/.covenant", "/mnt/ann too/.covenant", "/srv/agents"].map(PathBuf::from);
+        assert_eq!(aliases(Path::new("/home/ann/.covenant"), &mounts), expected);
+        assert_eq!(aliases(Path::new("/home/carl"), &mounts), [Path::new("/home/carl")]);
+        assert!(aliases(Path::new("/home"), &[]).is_empty());
+    }
 }

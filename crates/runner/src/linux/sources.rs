@@ -118,8 +118,12 @@ pub(super) fn of(order: &Order, sandbox: &Sandbox) -> Result<Sources, Refusal> {
             sources.add_named(path, purpose)?;
         }
     }
-    sources.hidden = hidden::places(&sandbox.hidden, &sources);
+    sources.hidden = hidden::places(&sandbox.hidden);
     hidden::is_not_lent(&sources)?;
+    // A place that something is mounted on cannot be moved, but what lies above it can.
+    let written = sources.paths(&[Use::Write]);
+    sources
+        .overlap_nowhere(|path| path.parent().is_some_and(|parent| written.iter().any(|it| it == parent)))?;
     sources.all.sort_by_key(|source| source.at.components().count());
     sources.check(&order.program)?;
     Ok(sources)
@@ -165,14 +169,15 @@ impl Sources {
         Ok(())
     }
 
-    /// Refuses an order by which something may be read in a directory that may be written: only a mount can tell them apart.
-    pub(super) fn overlap_nowhere(&self) -> Result<(), Refusal> {
+    /// Refuses an order by which something may only be read in a directory that may be written, unless `kept` says of that
+    /// directory's path that it stays what it is.
+    pub(super) fn overlap_nowhere(&self, kept: impl Fn(&Path) -> bool) -> Result<(), Refusal> {
         let written = self.paths(&[Use::Write]);
-        let within = |path: &Path| written.iter().any(|above| path.starts_with(above));
+        let within = |path: &Path| written.iter().any(|above| path.starts_with(above) && !kept(path));
         match self.all.iter().find(|source| source.purpose == Use::Named && within(&source.at)) {
             Some(source) => {
                 let reason =
-                    "it lies in a directory that may be written, and this host cannot tell them apart";
+                    "it lies in a directory that may be written, and could be changed or put aside there";
                 Err(Refusal::Path { path: source.at.clone(), reason: reason.to_owned() })
             }
             None => Ok(()),

@@ -91,13 +91,20 @@ fn leave() -> io::Result<()> {
 pub(super) fn copied(source: &Source) -> io::Result<OwnedFd> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
-    let Some(same) = source.same else { return Ok(open_tree(CWD, &source.at, flags)?) };
+    if source.same.is_none() {
+        return Ok(open_tree(CWD, &source.at, flags)?);
+    }
+    Ok(open_tree(found(source)?, c"", flags | OpenTreeFlags::AT_EMPTY_PATH)?)
+}
+
+/// The very file or directory that was looked at when it was named.
+pub(super) fn found(source: &Source) -> io::Result<OwnedFd> {
     let how = OFlags::PATH | OFlags::CLOEXEC;
     let found = openat2(CWD, &source.at, how, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
-    if Same::of(&fstat(&found)?) != same {
+    if Some(Same::of(&fstat(&found)?)) != source.same {
         return Err(io::Error::other("it was replaced meanwhile"));
     }
-    Ok(open_tree(found, c"", flags | OpenTreeFlags::AT_EMPTY_PATH)?)
+    Ok(found)
 }
 
 /// The same, with what may be done there.

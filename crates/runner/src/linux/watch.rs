@@ -47,6 +47,8 @@ pub(crate) struct Limits {
     /// Bytes of memory: anonymous and shared, resident or swapped out, and page tables. Pages of files on disk do not
     /// count.
     pub(crate) memory: u64,
+    /// Whether the kernel counts memory as well. It knows what is there, where one can only see here what is mapped.
+    pub(crate) counted: bool,
     /// Processes and threads.
     pub(crate) pids: u32,
     /// The scratch directory and the bytes in it, where nothing else bounds it.
@@ -90,7 +92,7 @@ impl Watch {
     pub(crate) fn look(&mut self) -> Look {
         let begun = Instant::now();
         let members = self.members();
-        let held = self.files.held();
+        let held = self.held();
         let memory = self.memory.look(&members, held, self.limits.memory);
         self.peak = self.peak.max(memory);
         let tasks = self.tasks(&members);
@@ -99,7 +101,7 @@ impl Watch {
         let limits_last = memory_lasts.min(tasks_last);
         let rest = begun.elapsed().saturating_mul(REST).min(LONGEST_REST);
         let files = self.files.look(&members, self.limits.memory, &mut Slice::within(limits_last));
-        let over = if memory.max(self.files.held()) > self.limits.memory {
+        let over = if memory.max(self.held()) > self.limits.memory {
             Some(Limit::Memory)
         } else if tasks > u64::from(self.limits.pids) {
             Some(Limit::Processes)
@@ -107,9 +109,14 @@ impl Watch {
             files.full.then_some(Limit::Scratch)
         };
         // What was found in files is added to the rest by the next look.
-        let unsure = self.files.held() > held || self.memory.is_on_the_way();
+        let unsure = self.held() > held || self.memory.is_on_the_way();
         let again = limits_last.min(files.again).min(if unsure { SHORTEST } else { LONGEST });
         Look { over, again: again.max(rest).clamp(SHORTEST, LONGEST) }
+    }
+
+    /// What is in memory files, as far as it has to be seen here.
+    fn held(&self) -> u64 {
+        if self.limits.counted { 0 } else { self.files.held() }
     }
 
     /// The largest sum that was seen, in KiB. A program that ends between two looks may have had more.

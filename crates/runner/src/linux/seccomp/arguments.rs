@@ -31,8 +31,8 @@ pub(super) fn rules(calls: Calls) -> Vec<(u32, Rule)> {
         (number(libc::SYS_prlimit64), prlimit64()),
         (number(libc::SYS_setrlimit), setrlimit()),
         (number(libc::SYS_fcntl), fcntl()),
-        (number(libc::SYS_setpriority), own_priority(PRIO_USER)),
-        (number(libc::SYS_ioprio_set), own_priority(IOPRIO_WHO_USER)),
+        (number(libc::SYS_setpriority), own_priority(PRIO_PROCESS)),
+        (number(libc::SYS_ioprio_set), own_priority(IOPRIO_WHO_PROCESS)),
         (number(libc::SYS_sched_setscheduler), own_schedule()),
         (number(libc::SYS_sched_setparam), own_schedule()),
         (number(libc::SYS_sched_setattr), own_schedule()),
@@ -177,17 +177,19 @@ fn setrlimit() -> Rule {
 
 /// No hold on files that others want to write: a lease makes them wait for whoever has it.
 fn fcntl() -> Rule {
-    Word::Low(1).equals(libc::F_SETLEASE.cast_unsigned()).then(EPERM, ALLOW)
+    const F_SETDELEG: i32 = 1040; // of Linux 6.19: the same for directories
+    let refused = [libc::F_SETLEASE, F_SETDELEG].map(|command| (command, EPERM.into()));
+    Word::Low(1).choose(ALL, refused.into(), ALLOW)
 }
 
-/// How `setpriority` and `ioprio_set` say "all processes of this user".
-const PRIO_USER: i32 = 2;
-const IOPRIO_WHO_USER: i32 = 3;
+/// How `setpriority` and `ioprio_set` say "a process", and not a group or all of a user.
+const PRIO_PROCESS: u32 = 0;
+const IOPRIO_WHO_PROCESS: u32 = 1;
 
-/// The priority of the caller, not of all processes of the user, nor of one by its number.
-fn own_priority(of_user: i32) -> Rule {
+/// The priority of the caller, not of a process by its number, nor of a group it may have joined or of all the user's.
+fn own_priority(process: u32) -> Rule {
     let own = Word::Low(1).equals(0).then(ALLOW, EPERM);
-    Word::Low(0).equals(of_user.cast_unsigned()).then(EPERM, own)
+    Word::Low(0).equals(process).then(own, EPERM)
 }
 
 /// The scheduling of the caller, not of a process by its number: whoever watches the program must not be told to wait.

@@ -16,7 +16,7 @@ const MEGABYTE: u64 = 1024 * 1024;
 
 /// Limits nobody reaches.
 fn ample() -> Limits {
-    Limits { memory: 1 << 40, pids: 30_000, scratch: None }
+    Limits { memory: 1 << 40, counted: false, pids: 30_000, scratch: None }
 }
 
 fn watch(limits: Limits) -> Watch {
@@ -60,7 +60,7 @@ fn a_program_far_below_its_limits_is_seldom_looked_at_and_one_close_to_them_ofte
         until("the next look comes soon", || watch(limits.clone()).look() == often);
     }
     end(child);
-    assert_eq!(watch(Limits { memory: 0, pids: 0, scratch: None }).look().over, None);
+    assert_eq!(watch(Limits { memory: 0, counted: false, pids: 0, scratch: None }).look().over, None);
 }
 
 #[test]
