@@ -182,8 +182,12 @@ fn links(stage: &Stage) -> Vec<Attack> {
 const PLACES: &[&str] = &["/", "/usr/", "/usr/bin/", "/etc/", "/dev/", "/run/", "/var/tmp/", "/opt/"];
 const MADE_BY_THE_KERNEL: &[&str] = &["/proc/", "/sys/"];
 /// What only root opens to write.
-const MACHINE: &[&str] =
-    &["/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sysrq-trigger", "/usr/bin/env"];
+const MACHINE: &[&str] = &[
+    "/proc/sys/kernel/core_pattern",
+    "/proc/sys/kernel/hostname",
+    "/proc/sysrq-trigger",
+    "/usr/lib/os-release",
+];
 /// The same, where it depends on the machine.
 const DEVICES: &[&str] = &[
     "/dev/kmsg",
