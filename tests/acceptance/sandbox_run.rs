@@ -58,6 +58,10 @@ fn each_way_to_fail_has_its_exit_code_and_its_sentence() {
         (&["--env", "HOME=/root", "--", "true"], 2, "`HOME` is set by the sandbox itself"),
         (&["--memory-mb", "0", "--", "true"], 2, "is no size in MiB"),
         (&["--network", "some", "--", "true"], 2, "outbound-https-only"),
+        (&["--env", "http_proxy=x", "--", "true"], 2, "`http_proxy` is set by the sandbox itself"),
+        (&["--memory", "64", "--", "true"], 2, "`--memory` is not an option of `sandbox run`"),
+        (&["--memory=64", "--", "true"], 2, "`--memory` is not an option of `sandbox run`"),
+        (&["--", "-x"], 2, "is given by path"),
     ] {
         let ran = home.run(&sandboxed(words)).exits(code);
         assert!(ran.stderr.contains(said), "{words:?}: {}", ran.stderr);
@@ -94,7 +98,7 @@ fn a_program_sees_what_was_named_and_gets_the_variables_that_were() {
 }
 
 #[test]
-fn the_interpreters_on_path_run_inside_even_if_they_are_shims() {
+fn the_interpreters_on_path_run_inside() {
     let home = home();
     for (name, question) in
         [("python3", ["-c", "import json, ssl; print(6 * 7)"]), ("node", ["-e", "console.log(6 * 7)"])]
@@ -103,12 +107,31 @@ fn the_interpreters_on_path_run_inside_even_if_they_are_shims() {
             skip(&format!("no {name}"));
             continue;
         }
-        // A shim finds its way by the user's own home.
-        let own = std::env::var_os("HOME").unwrap_or_default();
-        let words = sandboxed(&["--", name, question[0], question[1]]);
-        let ran = home.command(&words).env("HOME", own).run().ok();
-        assert_eq!(ran.stdout, "42\n", "{name}");
+        let ran = home.run(&sandboxed(&["--", name, question[0], question[1]]));
+        if ran.stderr.contains("is no interpreter itself") {
+            skip(&format!("no {name} on PATH but shims"));
+            continue;
+        }
+        assert_eq!(ran.ok().stdout, "42\n", "{name}");
     }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_a_failure_and_a_reader_who_has_read_enough_is_none() {
+    let home = home();
+    let mut command = started(&home, &["--", "echo", "hi"]);
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let ran = command.stdout(full).stderr(Stdio::piped()).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert_eq!(ran.status.code(), Some(1), "{said}");
+    assert!(said.contains("error: standard output could not be written: No space left"), "{said}");
+    let mut command = started(&home, &["--", "sh", "-c", "while echo on and on; do :; done"]);
+    let mut ours = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(ours.stdout.take());
+    let mut said = String::new();
+    ours.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(ours.wait().unwrap().code(), Some(0), "{said}");
+    assert!(!said.contains("error:"), "{said}");
 }
 
 #[test]
@@ -246,13 +269,29 @@ fn what_is_given_by_path_is_not_executed_outside_whatever_it_is_called() {
         let ran = home.run(&sandboxed(&["--", file.to_str().unwrap()])).ok();
         assert_eq!(ran.stdout, "held\n", "{name}");
         assert!(!trace.exists(), "{name}");
-        // Nor if it is the first on PATH, and lies where the program may write.
-        let path = format!("{}:/usr/bin:/bin", home.beside("proj/bin").display());
-        let proj = home.beside("proj");
-        let words = sandboxed(&["--write", proj.to_str().unwrap(), "--", name]);
-        assert_eq!(home.command(&words).env("PATH", path).run().ok().stdout, "held\n", "{name}");
+        // Nor if it is on PATH: it may lead anywhere.
+        let only = home.beside("proj/bin").to_str().unwrap().to_owned();
+        let told = home.command(&sandboxed(&["--", name])).env("PATH", only).run().exits(2).stderr;
+        assert!(told.contains(&format!("{} is no interpreter itself", file.display())), "{told}");
+        assert!(told.contains("covenant sandbox run -- ~/.pyenv/versions/"), "{told}");
         assert!(!trace.exists(), "{name}");
     }
+}
+
+#[test]
+fn what_lies_beside_an_interpreter_in_a_project_is_not_shown_with_it() {
+    let home = home();
+    let proj = home.beside("proj");
+    std::fs::create_dir_all(proj.join("bin")).unwrap();
+    std::fs::create_dir_all(proj.join("lib/node_modules")).unwrap();
+    std::fs::write(proj.join(".env"), "SECRET=1").unwrap();
+    std::fs::write(proj.join("lib/node_modules/seen"), "a library").unwrap();
+    let file = proj.join("bin/node");
+    let script = "#!/bin/sh\nd=${0%/bin/node}\ncat $d/lib/node_modules/seen\ncat $d/.env\nls -A $d\n";
+    std::fs::write(&file, script).unwrap();
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let ran = home.run(&sandboxed(&["--", file.to_str().unwrap()])).ok();
+    assert_eq!(ran.stdout, "a librarybin\nlib\n");
 }
 
 #[test]

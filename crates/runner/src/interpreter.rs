@@ -1,130 +1,81 @@
-//! Interpreters: which program `python3` or `node` really is, and which directories it must read to run.
+//! Interpreters: which program `python3` or `node` is, and which directories it must read to run.
 //!
-//! What is on PATH may be a shim in somebody's home (pyenv, asdf, mise, volta) that finds the program by files no
-//! sandboxed program sees. So it is asked once, outside the sandbox, and the program it leads to is started instead.
-//! It is asked in `/`: a `.python-version` or `.tool-versions` of whatever directory we happen to be in has no say.
-//!
-//! To ask is to execute, and only PATH is trusted with that, as the operator's own shell trusts it. What was given by a
-//! path, lies in a virtual environment, or lies where a sandboxed program may write, may be that program's work: it is
-//! judged by where it lies, and never executed outside.
+//! Nothing is ever executed outside the sandbox to find that out: whatever could be asked (a shim, a library, what a link
+//! leads to) may be the work of a program that was sandboxed before. An interpreter is judged by where it lies. What lies
+//! on PATH and is no program itself, such as the scripts of pyenv and asdf, is passed over.
 
-mod answer;
-mod ask;
 mod layout;
 mod shown;
+mod way;
 
-pub use ask::AskError;
 pub use shown::is_system;
+pub use way::leads_through;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
 
-/// How long an interpreter may take to say which program it is.
-const PATIENCE: Duration = Duration::from_secs(10);
+use rustix::fs::{Mode, OFlags};
 
-/// How long an answer counts that came by way of another file: what a shim leads to can change without it.
-const SHIM_COUNTS: Duration = Duration::from_mins(1);
-
-/// The most answers that are remembered.
-const REMEMBERED: usize = 64;
+/// How programs begin: ELF, and those of macOS.
+const MAGIC: [[u8; 4]; 3] = [*b"\x7fELF", [0xcf, 0xfa, 0xed, 0xfe], [0xca, 0xfe, 0xba, 0xbe]];
 
 /// A program that runs others, and what it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interpreter {
     /// The program itself, no shim. In a virtual environment it is the environment's own name for it.
     pub program: PathBuf,
-    /// What it must be able to read besides the system's own directories: its prefix, never somebody's home.
+    /// What it must be able to read besides the system's own directories: itself and its libraries.
     pub read: Vec<PathBuf>,
 }
 
 /// Why there is no interpreter.
 #[derive(Debug, thiserror::Error)]
 pub enum InterpreterError {
-    /// Nobody knows how to ask it.
-    #[error("`{0}` is no interpreter that can be asked where it is; these can: python3, python, node")]
+    /// Nobody knows how such a one is installed.
+    #[error("`{0}` is no interpreter that is known here; these are: python3, python, node")]
     Unknown(String),
     /// It is not there.
     #[error("`{0}` is not on PATH; install it, or name it by its full path")]
     Missing(String),
-    /// It does not answer.
-    #[error("{} does not say which program it runs: {cause}; try it: {} --version", file.display(), file.display())]
-    Silent {
-        /// Which.
-        file: PathBuf,
-        /// Why.
-        cause: AskError,
-    },
+    /// All that is there leads elsewhere.
+    #[error(
+        "{} is no interpreter itself: it is a script or a link that leads to one, and nothing is executed outside the \
+         sandbox to find out which; name the interpreter by its path, such as \
+         `covenant sandbox run -- ~/.pyenv/versions/3.11.7/bin/python3 …`",
+        .0.display()
+    )]
+    LeadsElsewhere(PathBuf),
 }
 
-/// The languages whose interpreters can be asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Language {
-    Python,
-    Node,
-}
-
-/// The state of a file that was asked: another one is asked anew.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Asked {
-    file: PathBuf,
-    modified: Option<SystemTime>,
-    size: u64,
-    home: Option<OsString>,
-}
-
-/// An answer, and since when it is known.
-#[derive(Debug, Clone)]
-struct Known {
-    asked: Asked,
-    interpreter: Interpreter,
-    since: Instant,
-}
-
-static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
-
-/// The interpreter that this name on that PATH leads to. Waits for it, at most ten seconds; at once if asked before.
-/// What lies in a directory of `named`, which a sandboxed program is shown, is not asked.
-pub fn find(name: &str, path: &OsStr, named: &[PathBuf]) -> Result<Interpreter, InterpreterError> {
-    if !is_known(Path::new(name)) {
-        return Err(InterpreterError::Unknown(name.to_owned()));
+/// The file on that PATH that is the interpreter of this name: the first that is a program itself.
+pub fn find(name: &str, path: &OsStr) -> Result<PathBuf, InterpreterError> {
+    let stem = stem(Path::new(name)).ok_or_else(|| InterpreterError::Unknown(name.to_owned()))?;
+    let mut passed_over = None;
+    for file in all_on_path(name, path) {
+        if is_program(&file, stem) {
+            return Ok(file);
+        }
+        passed_over.get_or_insert(file);
     }
-    let file = on_path(name, path).ok_or_else(|| InterpreterError::Missing(name.to_owned()))?;
-    if layout::is_environment(&file) || is_within(&file, named) {
-        return Ok(at(&file));
-    }
-    asked(&file, path, std::env::var_os("HOME"), PATIENCE)
+    Err(passed_over
+        .map_or_else(|| InterpreterError::Missing(name.to_owned()), InterpreterError::LeadsElsewhere))
 }
 
-/// The interpreter that this file is, by where it lies. Nothing is executed.
+/// The interpreter that this file is, by where it lies.
 pub fn at(file: &Path) -> Interpreter {
     layout::of(file, std::env::var_os("HOME").as_deref().map(Path::new))
 }
 
-/// Whether a file, its directory, or what either leads to lies in one of these directories.
-fn is_within(file: &Path, directories: &[PathBuf]) -> bool {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let ways = [Some(file.to_owned()), Some(real(file)), file.parent().map(real)];
-    let holds = |directory: &Path| ways.iter().flatten().any(|way| way.starts_with(directory));
-    directories.iter().any(|directory| holds(directory) || holds(&real(directory)))
-}
-
-/// Whether a file with such a name can be asked.
+/// Whether a file with such a name is an interpreter.
 pub fn is_known(file: &Path) -> bool {
-    language(file).is_some()
+    stem(file).is_some()
 }
 
 /// The program of that name on PATH. Entries that are no absolute paths are passed over: they mean another program in
 /// every directory.
 pub fn on_path(name: &str, path: &OsStr) -> Option<PathBuf> {
-    if name.is_empty() || name.contains('/') {
-        return None;
-    }
-    std::env::split_paths(path)
-        .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join(name))
-        .find(|file| is_executable(file))
+    all_on_path(name, path).next()
 }
 
 /// Whether it is a file that we may execute.
@@ -132,80 +83,39 @@ pub fn is_executable(file: &Path) -> bool {
     file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-fn language(file: &Path) -> Option<Language> {
+fn all_on_path(name: &str, path: &OsStr) -> impl Iterator<Item = PathBuf> {
+    let is_name = !name.is_empty() && !name.contains('/');
+    std::env::split_paths(path)
+        .filter(move |directory| is_name && directory.is_absolute())
+        .map(move |directory| directory.join(name))
+        .filter(|file| is_executable(file))
+}
+
+/// How the names of such interpreters begin, whatever their version.
+fn stem(file: &Path) -> Option<&'static str> {
     match file.file_name()?.to_str()? {
-        "node" | "nodejs" => Some(Language::Node),
+        "node" | "nodejs" => Some("node"),
         name => {
             let version = name.strip_prefix("python")?;
-            version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.').then_some(Language::Python)
+            version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.').then_some("python")
         }
     }
 }
 
-/// What this file on PATH says.
-fn asked(
-    file: &Path,
-    path: &OsStr,
-    home: Option<OsString>,
-    patience: Duration,
-) -> Result<Interpreter, InterpreterError> {
-    let language = language(file).ok_or_else(|| InterpreterError::Unknown(file.display().to_string()))?;
-    let asked = Asked::now(file, home);
-    if let Some(known) = recalled(&asked) {
-        return Ok(known);
-    }
-    let silent = |cause| InterpreterError::Silent { file: file.to_owned(), cause };
-    let environment = environment(path, asked.home.as_deref());
-    let line = ask::ask(file, language.question(), &environment, patience).map_err(silent)?;
-    let interpreter = answer::read(&line, asked.home.as_deref().map(Path::new)).map_err(silent)?;
-    remember(asked, interpreter.clone());
-    Ok(interpreter)
+/// Whether it is no script, and no program of another name that only acts as this one (mise, volta).
+fn is_program(file: &Path, stem: &str) -> bool {
+    let Ok(real) = file.canonicalize() else { return false };
+    let is_named = real.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(stem));
+    let mut magic = [0; 4];
+    is_named
+        && plain(&real).is_some_and(|mut file| file.read_exact(&mut magic).is_ok() && MAGIC.contains(&magic))
 }
 
-/// What a shim needs to find its way, and nothing else of ours.
-fn environment(path: &OsStr, home: Option<&OsStr>) -> Vec<(OsString, OsString)> {
-    let home = home.map(|home| ("HOME".into(), home.to_owned()));
-    [("PATH".into(), path.to_owned())].into_iter().chain(home).collect()
-}
-
-/// What was answered before, if nothing speaks against it.
-fn recalled(asked: &Asked) -> Option<Interpreter> {
-    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = known.iter().find(|known| known.asked == *asked)?;
-    let is_itself = asked.file.canonicalize().is_ok_and(|file| file == found.interpreter.program);
-    let counts = is_itself || found.since.elapsed() < SHIM_COUNTS;
-    (counts && is_executable(&found.interpreter.program)).then(|| found.interpreter.clone())
-}
-
-fn remember(asked: Asked, interpreter: Interpreter) {
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    known.retain(|known| known.asked.file != asked.file);
-    if known.len() >= REMEMBERED {
-        known.remove(0);
-    }
-    known.push(Known { asked, interpreter, since: Instant::now() });
-}
-
-impl Asked {
-    fn now(file: &Path, home: Option<OsString>) -> Self {
-        let metadata = file.metadata().ok();
-        Self {
-            file: file.to_owned(),
-            modified: metadata.as_ref().and_then(|metadata| metadata.modified().ok()),
-            size: metadata.map_or(0, |metadata| metadata.len()),
-            home,
-        }
-    }
-}
-
-impl Language {
-    /// Arguments that make it print one line; see [`answer`].
-    fn question(self) -> &'static [&'static str] {
-        match self {
-            Self::Python => answer::PYTHON,
-            Self::Node => answer::NODE,
-        }
-    }
+/// A plain file to read. Another kind, which may have no end or keep us waiting, is not opened.
+fn plain(file: &Path) -> Option<std::fs::File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = std::fs::File::from(rustix::fs::open(file, flags, Mode::empty()).ok()?);
+    file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
 }
 
 #[cfg(test)]

@@ -6,10 +6,8 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
-
 use super::shown::{Shown, is_too_wide};
-use super::{Interpreter, is_executable};
+use super::{Interpreter, is_executable, plain, way};
 
 /// What stands beside the programs of a virtual environment, or one above.
 const SETTINGS: &str = "pyvenv.cfg";
@@ -25,12 +23,7 @@ pub(super) fn of(file: &Path, home: Option<&Path>) -> Interpreter {
     environment(file, home).unwrap_or_else(|| installed(file, home))
 }
 
-/// Whether it belongs to a virtual environment.
-pub(super) fn is_environment(file: &Path) -> bool {
-    found(file).is_some()
-}
-
-/// One of a virtual environment: that is shown, and the installation it was made from.
+/// One of a virtual environment: that is shown, and of the installation it was made from the program and its libraries.
 fn environment(file: &Path, home: Option<&Path>) -> Option<Interpreter> {
     let Environment { bin, whole, base } = found(file)?;
     if is_too_wide(&whole, home) {
@@ -38,20 +31,24 @@ fn environment(file: &Path, home: Option<&Path>) -> Option<Interpreter> {
     }
     let mut shown = Shown::new(home);
     shown.add(&whole);
-    if let Some(prefix) = prefix(&base) {
-        shown.add(&prefix);
+    if let Some(Installation { bin, lib }) = installation(&base, home) {
+        // The environment's own name may lead to a link of the installation, which cannot be shown by itself.
+        if way::has_link_in(file, &bin) {
+            shown.add(&bin);
+        }
+        shown.add(&lib);
     }
     shown.add(file);
     // By its name in the environment: that is how it knows that it is in one.
     Some(Interpreter { program: bin.join(file.file_name()?), read: shown.paths() })
 }
 
-/// One that is installed: it, and what it is installed in.
+/// One that is installed: it and its libraries.
 fn installed(file: &Path, home: Option<&Path>) -> Interpreter {
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let mut shown = Shown::new(home);
-    if let Some(prefix) = real.parent().and_then(prefix) {
-        shown.add(&prefix);
+    if let Some(Installation { lib, .. }) = real.parent().and_then(|bin| installation(bin, home)) {
+        shown.add(&lib);
     }
     shown.add(&real);
     Interpreter { program: real, read: shown.paths() }
@@ -76,13 +73,10 @@ fn found(file: &Path) -> Option<Environment> {
     Some(Environment { bin, whole, base })
 }
 
-/// The text of a plain file. Another kind of file, which may have no end or keep us waiting, is not read.
+/// The text of a plain file.
 fn settings(file: &Path) -> Option<String> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = std::fs::File::from(rustix::fs::open(file, flags, Mode::empty()).ok()?);
     let mut text = String::new();
-    let is_plain = file.metadata().ok()?.is_file();
-    (is_plain && file.take(SETTINGS_LIMIT).read_to_string(&mut text).is_ok()).then_some(text)
+    plain(file)?.take(SETTINGS_LIMIT).read_to_string(&mut text).is_ok().then_some(text)
 }
 
 /// The line `home = …`.
@@ -94,14 +88,23 @@ fn base(settings: &str) -> Option<PathBuf> {
     Some(PathBuf::from(value)).filter(|path| path.is_absolute())
 }
 
-/// What the programs in this directory are installed in, if it is `PREFIX/bin` and the libraries are in `PREFIX/lib`.
-fn prefix(bin: &Path) -> Option<PathBuf> {
+/// An interpreter's two directories, by their real paths. What holds them may hold anything else, and is not shown.
+struct Installation {
+    bin: PathBuf,
+    lib: PathBuf,
+}
+
+/// What the programs in this directory belong to, if it is `PREFIX/bin`, the libraries are in `PREFIX/lib`, and that is
+/// no link to somewhere else.
+fn installation(bin: &Path, home: Option<&Path>) -> Option<Installation> {
     let bin = bin.canonicalize().ok()?;
-    let prefix = bin.parent().filter(|_| bin.ends_with("bin"))?;
+    let prefix = bin.parent().filter(|prefix| bin.ends_with("bin") && !is_too_wide(prefix, home))?;
+    let lib = prefix.join("lib");
     let has = |name: &str| is_executable(&bin.join(name));
-    let is_installed =
-        ["python3", "python", "node"].into_iter().any(has) && has_libraries(&prefix.join("lib"));
-    is_installed.then(|| prefix.to_owned())
+    let is_installed = ["python3", "python", "node"].into_iter().any(has)
+        && lib.symlink_metadata().is_ok_and(|found| found.is_dir())
+        && has_libraries(&lib);
+    is_installed.then_some(Installation { bin, lib })
 }
 
 fn has_libraries(lib: &Path) -> bool {

@@ -16,7 +16,8 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 const DECIDED: [&str; 2] = ["HOME", "TMPDIR"];
 
 /// Variables that lead to the proxy, where there is one.
-const PROXY: [&str; 5] = ["HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "NODE_USE_ENV_PROXY"];
+const PROXY: [&str; 7] =
+    ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "NODE_USE_ENV_PROXY"];
 
 /// The order for what was typed, in the sandbox that programs of this home have.
 pub(super) fn order(run: &Run, home: &Home, mut sandbox: Sandbox) -> Result<Order, Failure> {
@@ -26,8 +27,8 @@ pub(super) fn order(run: &Run, home: &Home, mut sandbox: Sandbox) -> Result<Orde
     sandbox.network = run.network.into();
     sandbox.read = seen(&run.read, home)?;
     sandbox.write = seen(&run.write, home)?;
+    let found = program::find(typed, &path, &sandbox.read, &sandbox.write)?;
     let named = [&*sandbox.read, &*sandbox.write].concat();
-    let found = program::find(typed, &path, &named)?;
     // What may be written stays so, even if the program is in it.
     let is_named = |path: &PathBuf| named.iter().any(|named| path.starts_with(named));
     sandbox.read.extend(found.read.into_iter().filter(|path| !is_named(path)));
@@ -168,8 +169,10 @@ mod tests {
         for name in ["HOME", "TMPDIR", "COVENANT_TOKEN", "COVENANT_RUN"] {
             assert!(environment(&[set(name, "x")], program, Network::Full).is_err(), "{name}");
         }
-        assert!(environment(&[set("HTTPS_PROXY", "x")], program, Network::OutboundHttpsOnly).is_err());
-        assert!(environment(&[set("HTTPS_PROXY", "x")], program, Network::Full).is_ok());
+        for name in ["HTTPS_PROXY", "HTTP_PROXY", "http_proxy"] {
+            let given = |network| environment(&[set(name, "x")], program, network);
+            assert!(given(Network::OutboundHttpsOnly).is_err() && given(Network::Full).is_ok(), "{name}");
+        }
         let unset = Variable { name: "COV_NOT_SET_ANYWHERE".to_owned(), value: None };
         let failure = environment(&[unset], program, Network::Off).unwrap_err();
         assert!(failure.message().contains("is not set here"), "{failure:?}");

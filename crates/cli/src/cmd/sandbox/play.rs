@@ -42,8 +42,8 @@ pub(super) struct Played {
     pub(super) report: Report,
     /// What it wrote, where that was kept.
     pub(super) output: Kept,
-    /// Nobody reads our standard output any more.
-    pub(super) is_output_gone: bool,
+    /// Why not all of that came to our standard output.
+    pub(super) output_lost: Option<std::io::Error>,
     /// The last lines of its standard error.
     pub(super) errors: String,
     /// What the proxy refused it.
@@ -150,7 +150,7 @@ impl Stage {
             ended_by,
             report: run.report().clone(),
             output: drained.kept,
-            is_output_gone: drained.is_gone,
+            output_lost: drained.lost,
             errors: run.errors(),
             refused: refusals.all(),
         })

@@ -1,5 +1,5 @@
 //! Which file a program is, and what it needs to see of itself: its file, or for an interpreter what it is installed in.
-//! Nothing that was given by a path is executed to find out.
+//! Nothing is executed to find out.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,23 +9,43 @@ use covenant_runner::interpreter::{self, Interpreter};
 use super::order::absolute;
 use crate::exit::{Exit, Failure};
 
-/// The program that was typed, by path or by its name on PATH; `named` are the paths it is shown in any case.
-pub(super) fn find(typed: &str, path: &OsStr, named: &[PathBuf]) -> Result<Interpreter, Failure> {
-    if typed.contains('/') {
-        let file = absolute(Path::new(typed))?;
-        check(&file)?;
-        return Ok(if interpreter::is_known(&file) { interpreter::at(&file) } else { plain(file, named) });
+/// The program that was typed, by path or by its name on PATH; `read` and `write` are the paths it is shown in any case.
+pub(super) fn find(
+    typed: &str,
+    path: &OsStr,
+    read: &[PathBuf],
+    write: &[PathBuf],
+) -> Result<Interpreter, Failure> {
+    let file = if typed.contains('/') { given(typed)? } else { searched(typed, path)? };
+    let mut found = if interpreter::is_known(&file) {
+        interpreter::at(&file)
+    } else {
+        plain(file.clone(), &[read, write].concat())
+    };
+    if interpreter::leads_through(&file, write) {
+        // An earlier run may have laid it out so that it leads to what nobody named.
+        found.read.clear();
     }
-    let file = interpreter::on_path(typed, path).ok_or_else(|| {
+    Ok(found)
+}
+
+fn given(typed: &str) -> Result<PathBuf, Failure> {
+    let file = absolute(Path::new(typed))?;
+    check(&file)?;
+    Ok(file)
+}
+
+fn searched(name: &str, path: &OsStr) -> Result<PathBuf, Failure> {
+    let file = interpreter::on_path(name, path).ok_or_else(|| {
         Failure::usage(
-            format!("`{typed}` is not on PATH"),
+            format!("`{name}` is not on PATH"),
             "install it, or name it by a path, such as `./tool`",
         )
     })?;
-    if interpreter::is_known(&file) {
-        return interpreter::find(typed, path, named).map_err(|error| Failure::told(Exit::Failed, &error));
+    if !interpreter::is_known(&file) {
+        return Ok(file);
     }
-    Ok(plain(file, named))
+    interpreter::find(name, path).map_err(|error| Failure::told(Exit::Usage, &error))
 }
 
 /// Whether it can be run at all.
@@ -70,7 +90,7 @@ mod tests {
     #[test]
     fn a_program_that_cannot_be_run_is_told_before_anything_starts() {
         let directory = tempfile::tempdir().unwrap();
-        let told = |typed: &str| find(typed, OsStr::new(NOWHERE), &[]).unwrap_err();
+        let told = |typed: &str| find(typed, OsStr::new(NOWHERE), &[], &[]).unwrap_err();
         assert!(told("tool").message().contains("`tool` is not on PATH"));
         let file = directory.path().join("script.py");
         let typed = file.to_str().unwrap();
@@ -87,7 +107,8 @@ mod tests {
         executable(&real);
         std::fs::create_dir(root.join("bin")).unwrap();
         symlink(&real, &link).unwrap();
-        let found = |named: &[PathBuf]| find(link.to_str().unwrap(), OsStr::new(NOWHERE), named).unwrap();
+        let found =
+            |named: &[PathBuf]| find(link.to_str().unwrap(), OsStr::new(NOWHERE), named, &[]).unwrap();
         assert_eq!(found(&[]), Interpreter { program: real.clone(), read: vec![real.clone()] });
         let shown = Interpreter { program: link.clone(), read: vec![real.clone()] };
         assert_eq!(found(&[root.join("bin")]), shown);
@@ -96,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_program_of_the_system_keeps_its_name_and_needs_nothing() {
-        let found = find("sh", OsStr::new("/bin:/usr/bin"), &[]).unwrap();
+        let found = find("sh", OsStr::new("/bin:/usr/bin"), &[], &[]).unwrap();
         assert_eq!(found, Interpreter { program: PathBuf::from("/bin/sh"), read: Vec::new() });
     }
 
@@ -107,8 +128,30 @@ mod tests {
         let file = root.join("proj/bin/python3");
         executable(&file);
         std::fs::write(&file, format!("#!/bin/sh\ntouch {}\n", root.join("was-run").display())).unwrap();
-        let found = find(file.to_str().unwrap(), OsStr::new("/usr/bin:/bin"), &[]).unwrap();
+        let found = find(file.to_str().unwrap(), OsStr::new("/usr/bin:/bin"), &[], &[]).unwrap();
         assert_eq!(found, Interpreter { program: file.clone(), read: vec![file] });
         assert!(!root.join("was-run").exists());
+    }
+
+    #[test]
+    fn what_lies_where_it_may_be_written_leads_to_nothing_that_was_not_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let (secret, link, file) =
+            (root.join("private/tool"), root.join("proj/tool"), root.join("proj/venv/bin/python3"));
+        executable(&secret);
+        executable(&root.join("private/bin/python3"));
+        std::fs::create_dir_all(root.join("private/lib/python3.12")).unwrap();
+        executable(&file);
+        symlink(&secret, &link).unwrap();
+        let settings = format!("home = {}\n", root.join("private/bin").display());
+        std::fs::write(root.join("proj/venv/pyvenv.cfg"), settings).unwrap();
+        for typed in [&link, &file] {
+            let found = |write: &[PathBuf]| {
+                find(typed.to_str().unwrap(), OsStr::new(NOWHERE), &[], write).unwrap().read
+            };
+            assert!(found(&[]).iter().any(|path| path.starts_with(root.join("private"))));
+            assert!(found(&[root.join("proj")]).is_empty(), "{}", typed.display());
+        }
     }
 }

@@ -97,6 +97,7 @@ impl From<Reach> for Network {
 
 impl Run {
     pub(crate) fn run(self, setting: &Setting) -> Result<Exit, Failure> {
+        self.check_program()?;
         let runs = ground::runs(setting, &ground::config(setting)?)?;
         let order = order::order(&self, &setting.home, runs.sandbox())?;
         let show = if setting.json() { Show::Kept } else { Show::Through };
@@ -107,6 +108,16 @@ impl Run {
                 failure.exit()
             })
         })
+    }
+
+    /// What begins like an option is most likely one that was misspelt.
+    fn check_program(&self) -> Result<(), Failure> {
+        let Some(typed) = self.program.first().filter(|typed| typed.starts_with('-')) else { return Ok(()) };
+        let name = typed.split('=').next().unwrap_or(typed);
+        Err(Failure::usage(
+            format!("`{name}` is not an option of `sandbox run`"),
+            "see what there is: covenant sandbox run --help; a program whose name begins with `-` is given by path",
+        ))
     }
 
     /// Says how it went.
@@ -123,9 +134,8 @@ impl Run {
         } else if !played.report.is_whole() {
             print::warn(&format!("{}; see which, and why, with --report", promises::verdict(&played.report)));
         }
-        if played.is_output_gone {
-            // Whoever read it has read enough (`| head`).
-            return Ok(Exit::Done);
+        if let Some(error) = &played.output_lost {
+            return Err(Failure::output(error));
         }
         match told::failure(self, &played) {
             None => Ok(Exit::Done),

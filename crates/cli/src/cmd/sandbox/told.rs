@@ -103,7 +103,7 @@ mod tests {
             ended_by,
             report: Report::default(),
             output: super::super::play::Kept::default(),
-            is_output_gone: false,
+            output_lost: None,
             errors: String::new(),
             refused: Vec::new(),
         };

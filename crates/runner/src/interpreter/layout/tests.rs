@@ -51,8 +51,14 @@ fn an_environment_is_shown_with_the_installation_it_was_made_from() {
     std::os::unix::fs::symlink(&real, &file).unwrap();
     let found = place.of(&file);
     assert_eq!(found.program, file, "by its name there it knows that it is in one");
-    assert_eq!(found.read, [place.home.join("proj/venv"), place.home.join("versions/3.12")]);
-    assert!(is_environment(&file) && !is_environment(&real));
+    let (venv, lib) = (place.home.join("proj/venv"), place.home.join("versions/3.12/lib"));
+    assert_eq!(found.read, [venv.clone(), lib.clone(), real.clone()]);
+    assert!(super::found(&file).is_some() && super::found(&real).is_none());
+    // Where the installation's own name is a link, that must be seen to be followed.
+    let versioned = place.file("versions/3.12/bin/python3.12", "");
+    std::fs::remove_file(&real).unwrap();
+    std::os::unix::fs::symlink(versioned, &real).unwrap();
+    assert_eq!(place.of(&file).read, [venv, place.home.join("versions/3.12/bin"), lib]);
 }
 
 #[test]
@@ -92,22 +98,25 @@ fn settings_that_are_no_plain_text_are_not_read() {
     std::fs::remove_file(&settings).unwrap();
     // To open this one as usual would wait for a writer.
     rustix::fs::mknodat(rustix::fs::CWD, &settings, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-    assert!(!is_environment(&file));
+    assert!(found(&file).is_none());
     std::fs::remove_file(&settings).unwrap();
     std::fs::write(&settings, [b"home = /usr/bin\n".as_slice(), &[0xff]].concat()).unwrap();
-    assert!(!is_environment(&file));
+    assert!(found(&file).is_none());
     std::fs::write(&settings, format!("{}\nhome = /usr/bin\n", "x".repeat(70_000))).unwrap();
-    assert!(!is_environment(&file));
+    assert!(found(&file).is_none());
 }
 
 #[test]
-fn an_installation_is_shown_whole_and_a_lone_file_alone() {
+fn of_an_installation_the_program_and_its_libraries_are_shown_and_a_lone_file_alone() {
     let place = Place::new();
     let installed = place.installation("tools/python");
-    assert_eq!(place.of(&installed).read, [place.home.join("tools/python")]);
+    // As in a project that has directories of these names.
+    place.file("tools/python/.env", "SECRET=1");
+    let needed = vec![place.home.join("tools/python/lib"), installed.clone()];
+    assert_eq!(place.of(&installed).read, needed);
     std::os::unix::fs::symlink("tools/python/bin/python3", place.home.join("python3")).unwrap();
     let linked = place.of(&place.home.join("python3"));
-    assert_eq!(linked, Interpreter { program: installed, read: vec![place.home.join("tools/python")] });
+    assert_eq!(linked, Interpreter { program: installed, read: needed });
     for lone in ["python3", ".local/bin/python3", "bin/python3", "proj/bin/node"] {
         let place = Place::new();
         if lone.starts_with('.') || lone.starts_with("bin") {
@@ -118,5 +127,14 @@ fn an_installation_is_shown_whole_and_a_lone_file_alone() {
     }
     let node = place.file("node/bin/node", "");
     place.file("node/lib/node_modules/npm/index.js", "");
-    assert_eq!(place.of(&node).read, [place.home.join("node")]);
+    assert_eq!(place.of(&node).read, [place.home.join("node/lib"), node]);
+}
+
+#[test]
+fn libraries_that_are_a_link_to_somewhere_else_are_not_shown() {
+    let place = Place::new();
+    place.file("private/python3.12/key", "");
+    let file = place.file("proj/bin/python3", "");
+    std::os::unix::fs::symlink("../private", place.home.join("proj/lib")).unwrap();
+    assert_eq!(place.of(&file).read, [file]);
 }

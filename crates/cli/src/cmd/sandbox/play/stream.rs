@@ -28,8 +28,8 @@ pub(crate) struct Kept {
 pub(super) struct Drained {
     /// Its beginning.
     pub(super) kept: Kept,
-    /// Whether our own output was closed before.
-    pub(super) is_gone: bool,
+    /// Why not all of it could be passed on.
+    pub(super) lost: Option<std::io::Error>,
 }
 
 impl Kept {
@@ -56,7 +56,7 @@ pub(super) async fn feed(mut input: Input) {
     let _ = tokio::io::copy(&mut tokio::io::stdin(), &mut input).await;
 }
 
-/// Reads the program's output to its end. If ours is closed, so is the program's.
+/// Reads the program's output to its end. If ours takes no more, the program's is closed.
 pub(super) async fn drain(output: Option<Output>, show: Show) -> Drained {
     let mut drained = Drained::default();
     let Some(mut output) = output else { return drained };
@@ -71,13 +71,18 @@ pub(super) async fn drain(output: Option<Output>, show: Show) -> Drained {
         match show {
             Show::Kept => drained.kept.add(bytes),
             Show::Through => {
-                if out.write_all(bytes).await.is_err() || out.flush().await.is_err() {
-                    drained.is_gone = true;
+                if let Err(error) = pass_on(&mut out, bytes).await {
+                    drained.lost = Some(error);
                     return drained;
                 }
             }
         }
     }
+}
+
+async fn pass_on(out: &mut tokio::io::Stdout, bytes: &[u8]) -> Result<(), std::io::Error> {
+    out.write_all(bytes).await?;
+    out.flush().await
 }
 
 #[cfg(test)]
