@@ -86,7 +86,7 @@ pub fn launch(launch: Launch, patience: Duration) -> Result<String, LaunchError>
 }
 
 /// Whether something can be read (or the other end has closed) before the time is up.
-pub(crate) fn readable(pipe: &impl AsFd, left: Duration) -> Result<bool, std::io::Error> {
+fn readable(pipe: &impl AsFd, left: Duration) -> Result<bool, std::io::Error> {
     let timeout = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
     loop {
         match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&timeout)) {
