@@ -119,21 +119,21 @@ mod tests {
     const LIST: &str = "\
 22 27 0:21 / /proc rw - proc proc rw
 27 1 254:0 / / rw - ext4 /dev/vda rw
-30 27 254:0 /home/ann /mnt/ann\\040too rw - ext4 /dev/vda rw
-31 27 254:0 /home/ann/.covenant/agents /srv/agents rw - ext4 /dev/vda rw
-32 27 254:0 /home/bob /mnt/bob rw - ext4 /dev/vda rw
-33 27 0:40 / /home/ann rw - tmpfs tmpfs rw
+30 27 254:0 /people/ann /mnt/ann\\040too rw - ext4 /dev/vda rw
+31 27 254:0 /people/ann/.covenant/agents /srv/agents rw - ext4 /dev/vda rw
+32 27 254:0 /people/bob /mnt/bob rw - ext4 /dev/vda rw
+33 27 0:40 / /people/ann rw - tmpfs tmpfs rw
 ";
 
     #[test]
     fn a_path_shows_wherever_what_holds_it_or_lies_in_it_is_mounted() {
         let mut mounts = mounts(LIST);
         // Covered by another file system, it is what is in that one.
-        assert_eq!(aliases(Path::new("/home/ann/.covenant"), &mounts), [Path::new("/home/ann/.covenant")]);
+        assert_eq!(aliases(Path::new("/people/ann/.covenant"), &mounts), [Path::new("/people/ann/.covenant")]);
         mounts.pop();
-        let expected = ["/home/ann/.covenant", "/mnt/ann too/.covenant", "/srv/agents"].map(PathBuf::from);
-        assert_eq!(aliases(Path::new("/home/ann/.covenant"), &mounts), expected);
-        assert_eq!(aliases(Path::new("/home/carl"), &mounts), [Path::new("/home/carl")]);
-        assert!(aliases(Path::new("/home"), &[]).is_empty());
+        let expected = ["/people/ann/.covenant", "/mnt/ann too/.covenant", "/srv/agents"].map(PathBuf::from);
+        assert_eq!(aliases(Path::new("/people/ann/.covenant"), &mounts), expected);
+        assert_eq!(aliases(Path::new("/people/carl"), &mounts), [Path::new("/people/carl")]);
+        assert!(aliases(Path::new("/people"), &[]).is_empty());
     }
 }
