@@ -129,7 +129,10 @@ mod tests {
     fn a_path_shows_wherever_what_holds_it_or_lies_in_it_is_mounted() {
         let mut mounts = mounts(LIST);
         // Covered by another file system, it is what is in that one.
-        assert_eq!(aliases(Path::new("/people/ann/.covenant"), &mounts), [Path::new("/people/ann/.covenant")]);
+        assert_eq!(
+            aliases(Path::new("/people/ann/.covenant"), &mounts),
+            [Path::new("/people/ann/.covenant")]
+        );
         mounts.pop();
         let expected = ["/people/ann/.covenant", "/mnt/ann too/.covenant", "/srv/agents"].map(PathBuf::from);
         assert_eq!(aliases(Path::new("/people/ann/.covenant"), &mounts), expected);
