@@ -223,7 +223,10 @@ fn a_reader_who_reads_nothing_keeps_neither_the_deadline_nor_a_signal_from_endin
             let mut command = started(&home, &[timeout, &["--", "sh", "-c", &endless]].concat());
             let mut ours = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
             let (output, errors) = (ours.stdout.take().unwrap(), ours.stderr.take().unwrap());
-            until("nothing more fits in", || (full(&output) || full(&errors)).then_some(()));
+            // Or its time is up: a slow machine may not get that far.
+            until("nothing more fits in", || {
+                (full(&output) || full(&errors) || ours.try_wait().unwrap().is_some()).then_some(())
+            });
             let pid = Pid::from_raw(i32::try_from(ours.id()).unwrap()).unwrap();
             let launcher = children(pid);
             if let Some(signal) = signal {
