@@ -217,6 +217,7 @@ fn limits_hold_where_there_are_no_namespaces() {
         for (word, options, over) in [
             ("memory=600", ["--memory-mb", "96"], "memory"),
             ("memory-children=600", ["--memory-mb", "96"], "memory"),
+            ("disk-deleted=60", ["--disk-mb", "16"], "scratch"),
             ("disk-files=60", ["--disk-mb", "16"], "scratch"),
             ("fork-storm=8", ["--pids", "32"], "processes"),
         ] {

@@ -11,7 +11,7 @@ const MEGABYTE: usize = 1024 * 1024;
 /// How much is taken at a time.
 const PIECE: usize = 4;
 /// Long enough to be noticed by whoever watches.
-const HELD: Duration = Duration::from_secs(1);
+pub(crate) const HELD: Duration = Duration::from_secs(1);
 
 pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     ("memory", |most| {

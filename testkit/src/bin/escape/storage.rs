@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::answer::Attack;
+use crate::memory::HELD;
 use crate::processes::counted;
 
 const MEGABYTE: usize = 1024 * 1024;
@@ -23,6 +24,9 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
         fs::create_dir(&place)?;
         let each = |number| fs::write(place.join(format!("{number}")), vec![1; MEGABYTE]);
         let outcome = (0..most).try_for_each(|number| each(number).map_err(|error| counted(&error, number)));
+        if outcome.is_ok() {
+            std::thread::sleep(HELD);
+        }
         fs::remove_dir_all(place)?;
         outcome.map(|()| format!("{most} MB"))
     }),
@@ -36,6 +40,8 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
             file.write_all(&vec![1; MEGABYTE]).map_err(|error| counted(&error, number))?;
             held.push(file);
         }
+        // Who only measures must get to see it.
+        std::thread::sleep(HELD);
         Ok(format!("{most} MB"))
     }),
     ("disk-names", |aim| {
