@@ -54,6 +54,26 @@ pub struct LogMessage {
     pub data: Value,
 }
 
+/// What the calls of one client have in common while it stays: for tools that keep something for each. It is over when
+/// the last one who holds it lets go.
+#[derive(Debug, Default)]
+pub struct Conversation {
+    over: CancellationToken,
+}
+
+impl Conversation {
+    /// Comes back once it is over. Holding this does not keep it going.
+    pub fn over(&self) -> CancellationToken {
+        self.over.clone()
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        self.over.cancel();
+    }
+}
+
 /// Where a face delivers what a tool says while it runs. Texts arrive redacted.
 pub trait Listener: Send + Sync {
     /// The tool got further.
@@ -70,6 +90,7 @@ pub struct Context {
     pub(crate) listener: Option<Arc<dyn Listener>>,
     pub(crate) redactor: Option<Arc<Redactor>>,
     pub(crate) trace: Option<Trace>,
+    session: Option<Arc<Conversation>>,
     counterpart: Counterpart,
     /// What was asked so far, and whether it was answered.
     asked: Mutex<Vec<(String, Inquiry, Heard)>>,
@@ -103,6 +124,7 @@ impl Context {
             listener: None,
             redactor: None,
             trace: None,
+            session: None,
             counterpart: Counterpart::Nobody,
             asked: Mutex::default(),
         }
@@ -145,6 +167,27 @@ impl Context {
     pub fn traced(mut self, trace: Option<Trace>) -> Self {
         self.trace = trace;
         self
+    }
+
+    /// Belongs to that conversation.
+    pub fn part_of(mut self, session: Arc<Conversation>) -> Self {
+        self.session = Some(session);
+        self
+    }
+
+    /// The conversation the call belongs to, if it belongs to one that goes on after it.
+    pub fn conversation(&self) -> Option<&Arc<Conversation>> {
+        self.session.as_ref()
+    }
+
+    /// The trace it belongs to.
+    pub fn trace(&self) -> Option<&Trace> {
+        self.trace.as_ref()
+    }
+
+    /// Whether anybody listens to progress.
+    pub fn is_heard(&self) -> bool {
+        self.listener.is_some()
     }
 
     /// Gives up after that long, if it would not have earlier.

@@ -1,5 +1,6 @@
 //! The gate itself: what it holds, how it is opened, and what can be swapped while it runs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,6 +9,7 @@ use covenant_model::audit::{Decision, Event, Kind};
 use covenant_model::principal::Principal;
 use covenant_model::redact::Redactor;
 use covenant_model::token::TokenHash;
+use covenant_model::tool::ToolName;
 use ed25519_dalek::{SigningKey, VerifyingKey};
 use tokio::sync::{broadcast, watch};
 
@@ -23,8 +25,9 @@ use crate::ports::{GateStore, TokenRecord};
 use crate::provider::{Completions, Prompts, Resources};
 use crate::random;
 use crate::refusal::Fault;
-use crate::registry::ToolRegistry;
+use crate::registry::{NotRegistered, ToolRegistry};
 use crate::seal::Seal;
+use crate::tool::Tool;
 
 /// How many updates of resources a slow listener may fall behind before it takes it that everything changed.
 const UPDATES: usize = 256;
@@ -85,6 +88,8 @@ pub struct Gate {
     pub(crate) seal: Seal,
     /// Held from reading the store until the set is swapped: an older set must not come last.
     loading: tokio::sync::Mutex<()>,
+    /// Held from reading the tools until they are swapped.
+    exchanging: parking_lot::Mutex<()>,
 }
 
 impl Gate {
@@ -118,6 +123,7 @@ impl Gate {
             updates: broadcast::Sender::new(UPDATES),
             seal,
             loading: tokio::sync::Mutex::default(),
+            exchanging: parking_lot::Mutex::default(),
         });
         gate.load_tokens().await?;
         gate.load_grants().await?;
@@ -200,9 +206,33 @@ impl Gate {
 
     /// Replaces the tools; calls that run finish on those they started with.
     pub fn set_tools(&self, mut tools: ToolRegistry) {
+        let _alone = self.exchanging.lock();
         tools.count_on_from(&self.tools.load());
         self.tools.store(Arc::new(tools));
         self.announce();
+    }
+
+    /// Takes the tools with those names out and puts others in, all at once; what is left alone stays as it is. Those
+    /// that could not be taken come back, in the order they were given, each with why.
+    pub fn exchange_tools(
+        &self,
+        out: &BTreeSet<ToolName>,
+        tools: Vec<Arc<dyn Tool>>,
+    ) -> Vec<(ToolName, NotRegistered)> {
+        let _alone = self.exchanging.lock();
+        let before = self.tools.load_full();
+        let mut next = before.without(out);
+        let mut refused = Vec::new();
+        for tool in tools {
+            let name = tool.spec().name;
+            if let Err(reason) = next.register(tool) {
+                refused.push((name, reason));
+            }
+        }
+        next.count_on_from(&before);
+        self.tools.store(Arc::new(next));
+        self.announce();
+        refused
     }
 
     /// How many tools there are.

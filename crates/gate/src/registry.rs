@@ -2,7 +2,7 @@
 
 mod headers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,6 +56,12 @@ pub enum NotRegistered {
 }
 
 impl ToolRegistry {
+    /// The same without those tools. What stays is shared, not made again.
+    pub fn without(&self, names: &BTreeSet<ToolName>) -> Self {
+        let stays = self.entries.iter().filter(|(name, _)| !names.contains(*name));
+        Self { entries: stays.map(|(name, entry)| (name.clone(), Arc::clone(entry))).collect() }
+    }
+
     /// Adds a tool; its schema is compiled now, and never again. A `$ref` to elsewhere is refused, not fetched.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<(), NotRegistered> {
         let spec = tool.spec();

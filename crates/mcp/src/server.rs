@@ -20,7 +20,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
-use covenant_gate::context::{Level, Trace};
+use covenant_gate::context::{Conversation, Level, Trace};
 use covenant_gate::inquiry::Kinds;
 use covenant_gate::{Admitted, CallError, Caller, Context, Credential, Gate, Redacted, Refusal};
 use parking_lot::Mutex;
@@ -47,6 +47,7 @@ pub struct Session {
     gate: Arc<Gate>,
     flights: Flights,
     questions: Questions,
+    conversation: Arc<Conversation>,
     state: Mutex<State>,
 }
 
@@ -185,7 +186,8 @@ impl Session {
 
     fn with(gate: Arc<Gate>, state: State) -> Arc<Self> {
         let (flights, questions) = (Flights::default(), Questions::default());
-        Arc::new(Self { gate, flights, questions, state: Mutex::new(state) })
+        let conversation = Arc::default();
+        Arc::new(Self { gate, flights, questions, conversation, state: Mutex::new(state) })
     }
 
     /// Takes one message of whoever shows that credential. What the request says on its way goes to `outlet`.
@@ -356,6 +358,10 @@ impl Session {
         let mut context = Context::new(flight.token().clone()).traced(asked.trace);
         if let Some(report) = &report {
             context = context.heard_by(report.clone());
+        }
+        // Of a request that stands alone nothing goes on.
+        if self.is_open() {
+            context = context.part_of(self.conversation.clone());
         }
         if let Some(round) = round {
             context = context.repeated(round);

@@ -11,6 +11,7 @@ pub mod json;
 pub mod principal;
 pub mod redact;
 pub mod secret;
+pub mod server;
 pub mod session;
 pub mod time;
 pub mod token;

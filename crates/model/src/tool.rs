@@ -143,6 +143,12 @@ impl ToolCallResult {
         Self { content: vec![Content::Json { value }], ..Self::default() }
     }
 
+    /// A failure of an external server: a result, not an error of the protocol. The text begins `MCP error: `.
+    pub fn external_error(reason: impl fmt::Display) -> Self {
+        let text = format!("MCP error: {reason}");
+        Self { content: vec![Content::Text { text }], is_error: true, ..Self::default() }
+    }
+
     /// A failure of the tool: a result, not an error of the protocol. The text begins `Error: `.
     pub fn error(reason: impl fmt::Display) -> Self {
         let text = format!("Error: {reason}");

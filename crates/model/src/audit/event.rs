@@ -81,6 +81,18 @@ words!(
         SecretRemoved = "SecretRemoved",
         /// A call waits for a person.
         ApprovalRequested = "ApprovalRequested",
+        /// An external server was added; the row has its name.
+        ServerAdded = "ServerAdded",
+        /// An external server was removed.
+        ServerRemoved = "ServerRemoved",
+        /// An external server answers.
+        ServerStarted = "ServerStarted",
+        /// An external server was let go in order.
+        ServerStopped = "ServerStopped",
+        /// An external server ended by itself, or did not start.
+        ServerFailed = "ServerFailed",
+        /// An external server failed too often and is left alone.
+        ServerQuarantined = "ServerQuarantined",
         /// A configuration took effect.
         ConfigLoaded = "ConfigLoaded",
         /// The daemon serves.
