@@ -1,9 +1,11 @@
 //! Arguments that satisfy their tool's schema. Reasons name the place and the rule, never the value.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::refusal::Refusal;
-use crate::registry::Entry;
+use crate::registry::{Entry, schema};
 
 /// Arguments that were validated.
 #[derive(Debug)]
@@ -42,9 +44,37 @@ impl Arguments {
     }
 }
 
-/// Validates, and only then hands out [`Arguments`].
-pub(crate) fn validate(entry: &Entry, arguments: Map<String, Value>) -> Result<Arguments, Refusal> {
+/// How many steps a check may take at once, and how many beside the other calls.
+const INLINE: u64 = 50_000;
+const MOST: u64 = 50_000_000;
+
+/// Validates, and only then hands out [`Arguments`]. What takes long because of a schema that somebody else wrote is
+/// done where no other call waits for it; what would take too long is refused.
+pub(crate) async fn validate(
+    entry: &Arc<Entry>,
+    arguments: Map<String, Value>,
+) -> Result<Arguments, Refusal> {
     let value = Value::Object(arguments);
+    if !entry.foreign || schema::within(INLINE, &entry.spec.input_schema, &value) {
+        return check(entry, value);
+    }
+    let checked = Arc::clone(entry);
+    let check = move || {
+        if schema::within(MOST, &checked.spec.input_schema, &value) {
+            return check(&checked, value);
+        }
+        Err(invalid(
+            &checked,
+            "they are too large or too deep for what the tool's schema asks of them: send less",
+        ))
+    };
+    match tokio::task::spawn_blocking(check).await {
+        Ok(done) => done,
+        Err(_) => Err(invalid(entry, "they could not be checked: try again")),
+    }
+}
+
+fn check(entry: &Entry, value: Value) -> Result<Arguments, Refusal> {
     let mut errors = entry.validator.iter_errors(&value).map(|error| {
         let place = error.instance_path().to_string();
         let place = if place.is_empty() { "arguments".to_owned() } else { format!("`{place}`") };
@@ -54,6 +84,73 @@ pub(crate) fn validate(entry: &Entry, arguments: Map<String, Value>) -> Result<A
     drop(errors);
     match value {
         Value::Object(arguments) if found.is_empty() => Ok(Arguments(arguments)),
-        _ => Err(Refusal::InvalidArguments { tool: entry.spec.name.to_string(), reason: found.join("; ") }),
+        _ => Err(invalid(entry, &found.join("; "))),
+    }
+}
+
+fn invalid(entry: &Entry, reason: &str) -> Refusal {
+    Refusal::InvalidArguments { tool: entry.spec.name.to_string(), reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use covenant_model::tool::{ToolCallResult, ToolSpec};
+    use serde_json::json;
+
+    use super::*;
+    use crate::capability::Permit;
+    use crate::context::Context;
+    use crate::registry::ToolRegistry;
+    use crate::tool::{Run, Tool};
+
+    /// A tool of a server, with a schema that the server wrote.
+    struct Foreign(Value);
+
+    impl Tool for Foreign {
+        fn spec(&self) -> ToolSpec {
+            ToolSpec::new("far__tool".parse().unwrap(), "Is far.", self.0.clone())
+        }
+
+        fn kind(&self) -> &'static str {
+            "external"
+        }
+
+        fn run<'a>(&'a self, _: Permit, _: Arguments, _: &'a Context) -> Run<'a> {
+            Box::pin(async { ToolCallResult::text("done").into() })
+        }
+    }
+
+    fn entry(schema: Value) -> Arc<Entry> {
+        let mut registry = ToolRegistry::default();
+        registry.register(Arc::new(Foreign(schema))).unwrap();
+        Arc::clone(registry.find("far__tool").unwrap())
+    }
+
+    fn map(value: &Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    #[tokio::test]
+    async fn a_long_check_of_a_servers_schema_lets_others_go_first() {
+        let entry = entry(json!({"properties": {"n": {"items": {"type": "integer"}}}}));
+        let long = map(&json!({"n": (0..20_000).collect::<Vec<_>>()}));
+        let mut check = std::pin::pin!(validate(&entry, long));
+        let first = tokio::select! {
+            biased;
+            _ = &mut check => "check",
+            () = std::future::ready(()) => "other",
+        };
+        assert_eq!(first, "other");
+        assert!(check.await.is_ok());
+        let wrong = map(&json!({"n": vec!["x"; 20_000]}));
+        assert!(validate(&entry, wrong).await.unwrap_err().to_string().contains("`/n/0`"));
+    }
+
+    #[tokio::test]
+    async fn arguments_that_would_take_too_long_to_check_are_refused() {
+        let entry = entry(json!({"properties": {"a": {"$ref": "#"}}}));
+        let deep = (0..150).fold(json!({}), |inner, _| json!({ "a": inner }));
+        let refusal = validate(&entry, map(&deep)).await.unwrap_err().to_string();
+        assert!(refusal.contains("too large or too deep"), "{refusal}");
     }
 }

@@ -28,6 +28,9 @@ use trail::Trail;
 /// How long a cancelled tool may take to wind down before it is dropped.
 const WIND_DOWN: Duration = Duration::from_secs(1);
 
+/// How long a call may take where neither its caller nor what is called says so.
+const LIMIT: Duration = Duration::from_mins(10);
+
 /// What is done once it may be: a tool at work, or a provider.
 pub(crate) type Work<'w> = Pin<Box<dyn Future<Output = Result<RawOutput, CallError>> + Send + 'w>>;
 
@@ -61,8 +64,7 @@ impl Gate {
         context: Context,
     ) -> Result<Redacted, CallError> {
         let caller = admitted.caller();
-        let tools = self.tools.load_full();
-        let Some(entry) = tools.find(&request.name) else {
+        let Some(entry) = &self.found(caller, &request.name, &context).await else {
             return Err(self.unknown(caller, &request.name, &context).await);
         };
         let mut trail = Trail::begin(self, caller, &entry.agent_id, &context)?.of(Subject::tool(entry));
@@ -74,7 +76,7 @@ impl Gate {
             Err(error) => return Err(trail.refused(error).await),
         };
         let (digest, whole) = self.digests_of(&request.arguments);
-        let arguments = match arguments::validate(entry, request.arguments) {
+        let arguments = match arguments::validate(entry, request.arguments).await {
             Ok(arguments) => arguments,
             Err(refusal) => {
                 cleared.give_back().await;
@@ -230,7 +232,7 @@ impl Gate {
 /// Runs the work until it ends, its time is up, or the caller takes the call back. A panic is a failed call.
 async fn run(tool: &str, context: &Context, work: Work<'_>) -> Result<RawOutput, CallError> {
     let tool = tool.to_owned();
-    let limit = context.limit;
+    let limit = context.limit().unwrap_or(LIMIT);
     let mut running = std::pin::pin!(AssertUnwindSafe(work).catch_unwind());
     let ended = tokio::select! {
         biased;

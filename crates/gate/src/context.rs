@@ -86,7 +86,7 @@ pub trait Listener: Send + Sync {
 pub struct Context {
     pub(crate) call: Option<CallId>,
     pub(crate) cancel: CancellationToken,
-    pub(crate) limit: Duration,
+    limit: Option<Duration>,
     pub(crate) listener: Option<Arc<dyn Listener>>,
     pub(crate) redactor: Option<Arc<Redactor>>,
     pub(crate) trace: Option<Trace>,
@@ -120,7 +120,7 @@ impl Context {
         Self {
             call: None,
             cancel,
-            limit: Duration::from_mins(10),
+            limit: None,
             listener: None,
             redactor: None,
             trace: None,
@@ -192,8 +192,13 @@ impl Context {
 
     /// Gives up after that long, if it would not have earlier.
     pub fn within(mut self, limit: Duration) -> Self {
-        self.limit = self.limit.min(limit);
+        self.limit = Some(self.limit().map_or(limit, |earlier| earlier.min(limit)));
         self
+    }
+
+    /// After how long the call is given up; nothing where nobody said.
+    pub(crate) fn limit(&self) -> Option<Duration> {
+        self.limit
     }
 
     /// The context of that call, which says nothing that was not redacted.

@@ -1,7 +1,7 @@
 //! The gate itself: what it holds, how it is opened, and what can be swapped while it runs.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -13,6 +13,7 @@ use covenant_model::tool::ToolName;
 use ed25519_dalek::{SigningKey, VerifyingKey};
 use tokio::sync::{broadcast, watch};
 
+use crate::arrivals::Arrivals;
 use crate::audit::AuditLog;
 use crate::authenticate::TokenTable;
 use crate::capability::GrantSet;
@@ -25,7 +26,7 @@ use crate::ports::{GateStore, TokenRecord};
 use crate::provider::{Completions, Prompts, Resources};
 use crate::random;
 use crate::refusal::Fault;
-use crate::registry::{NotRegistered, ToolRegistry};
+use crate::registry::{NotRegistered, Prepared, ToolRegistry};
 use crate::seal::Seal;
 use crate::tool::Tool;
 
@@ -78,6 +79,7 @@ pub struct Gate {
     pub(crate) completions: Option<Arc<dyn Completions>>,
     pub(crate) meter: Meter,
     pub(crate) spans: ArcSwapOption<Arc<dyn Spans>>,
+    pub(crate) arrivals: ArcSwapOption<Weak<dyn Arrivals>>,
     trusted: Vec<VerifyingKey>,
     operator: TokenHash,
     audit: AuditLog,
@@ -114,6 +116,7 @@ impl Gate {
             completions: parts.completions,
             meter: Meter::default(),
             spans: ArcSwapOption::empty(),
+            arrivals: ArcSwapOption::empty(),
             trusted,
             operator: parts.operator,
             audit: parts.audit,
@@ -205,7 +208,7 @@ impl Gate {
     }
 
     /// Replaces the tools; calls that run finish on those they started with.
-    pub fn set_tools(&self, mut tools: ToolRegistry) {
+    pub fn set_tools(&self, tools: ToolRegistry) {
         let _alone = self.exchanging.lock();
         tools.count_on_from(&self.tools.load());
         self.tools.store(Arc::new(tools));
@@ -219,13 +222,31 @@ impl Gate {
         out: &BTreeSet<ToolName>,
         tools: Vec<Arc<dyn Tool>>,
     ) -> Vec<(ToolName, NotRegistered)> {
+        let name = |tool: &Arc<dyn Tool>| tool.spec().name;
+        let prepared = tools.into_iter().map(|tool| (name(&tool), Prepared::new(tool)));
+        self.exchange(out, prepared.collect())
+    }
+
+    /// The same with tools that were prepared: nobody waits while schemas are compiled.
+    pub fn exchange_prepared(
+        &self,
+        out: &BTreeSet<ToolName>,
+        tools: Vec<Prepared>,
+    ) -> Vec<(ToolName, NotRegistered)> {
+        self.exchange(out, tools.into_iter().map(|tool| (tool.name().clone(), Ok(tool))).collect())
+    }
+
+    fn exchange(
+        &self,
+        out: &BTreeSet<ToolName>,
+        tools: Vec<(ToolName, Result<Prepared, NotRegistered>)>,
+    ) -> Vec<(ToolName, NotRegistered)> {
         let _alone = self.exchanging.lock();
         let before = self.tools.load_full();
         let mut next = before.without(out);
         let mut refused = Vec::new();
-        for tool in tools {
-            let name = tool.spec().name;
-            if let Err(reason) = next.register(tool) {
+        for (name, tool) in tools {
+            if let Err(reason) = tool.and_then(|tool| next.take(tool)) {
                 refused.push((name, reason));
             }
         }
@@ -274,6 +295,19 @@ impl Gate {
     pub async fn record_own(&self, kind: Kind, reason: Option<&str>) -> Result<(), Fault> {
         let mut event = Event::new("daemon", "daemon", kind, Decision::Done);
         event.reason = reason;
+        self.audit.append(std::slice::from_ref(&event), &self.redactor()).await.map(drop)
+    }
+
+    /// Writes a row of the daemon's own about something in its care, such as `server:files`.
+    pub async fn record_about(
+        &self,
+        kind: Kind,
+        about: &str,
+        decision: Decision,
+        reason: &str,
+    ) -> Result<(), Fault> {
+        let mut event = Event::new("daemon", about, kind, decision);
+        event.reason = Some(reason);
         self.audit.append(std::slice::from_ref(&event), &self.redactor()).await.map(drop)
     }
 }

@@ -76,6 +76,7 @@
 
 pub mod approval;
 pub mod arguments;
+pub mod arrivals;
 pub mod audit;
 pub mod authenticate;
 pub mod call;
@@ -111,5 +112,5 @@ pub use offer::Offers;
 pub use operator::{Operator, Peer};
 pub use output::{RawOutput, Redacted};
 pub use refusal::{CallError, Fault, Refusal};
-pub use registry::ToolRegistry;
+pub use registry::{Prepared, ToolRegistry};
 pub use tool::Tool;

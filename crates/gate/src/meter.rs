@@ -192,7 +192,7 @@ impl Gate {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let tools = self.tools.load();
         let tools =
-            tools.entries().map(|entry| (entry.spec.name.clone(), entry.calls.0.each_ref().map(read)));
+            tools.entries().map(|entry| (entry.spec.name.clone(), entry.calls().0.each_ref().map(read)));
         let times = KINDS.iter().zip(&self.meter.times).map(|(kind, times)| times.read(kind));
         Readings {
             tools: tools.collect(),

@@ -60,7 +60,7 @@ pub(crate) struct Subject<'g> {
 impl<'g> Subject<'g> {
     /// A tool we have.
     pub(crate) fn tool(entry: &'g Entry) -> Self {
-        let tool = Some((entry.spec.name.as_str(), &*entry.calls));
+        let tool = Some((entry.spec.name.as_str(), &**entry.calls()));
         Self { method: "tools/call", kind: Some(entry.kind), tool }
     }
 

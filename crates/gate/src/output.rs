@@ -114,10 +114,14 @@ pub(crate) fn redact(output: RawOutput, redactor: &Redactor, limit: usize) -> Re
     let (json, is_error) = match output.0 {
         Kind::Result(result) => (to_raw_value(&result).map_err(broken)?, result.is_error),
         Kind::Members(members) => (to_raw_value(&members).map_err(broken)?, false),
-        Kind::Raw(raw) => {
-            let flag: Flag = serde_json::from_str(raw.get()).map_err(broken)?;
-            (raw, flag.is_error)
-        }
+        Kind::Raw(raw) => match serde_json::from_str::<Flag>(raw.get()) {
+            Ok(flag) => (raw, flag.is_error),
+            // Someone else wrote it: that is its failure, not ours.
+            Err(error) => {
+                let reason = format!("the result is not one of the protocol: {error}");
+                (to_raw_value(&ToolCallResult::external_error(reason)).map_err(broken)?, true)
+            }
+        },
         Kind::Unanswered(_) => {
             (to_raw_value(&ToolCallResult::error("a question was left open")).map_err(broken)?, true)
         }

@@ -1,9 +1,10 @@
 //! What can be called, by name: an immutable snapshot, swapped whole. Looking up is private to the gate.
 
 mod headers;
+pub(crate) mod schema;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use covenant_model::tool::{ToolName, ToolSpec};
@@ -15,7 +16,7 @@ use crate::limit::Bucket;
 use crate::meter::{Calls, Kind};
 use crate::tool::Tool;
 
-pub use headers::HeaderArgument;
+pub use headers::{HeaderArgument, of as header_arguments};
 
 /// All tools, in the order of their names.
 #[derive(Default)]
@@ -29,6 +30,8 @@ pub(crate) struct Entry {
     pub(crate) spec: ToolSpec,
     pub(crate) json: Arc<RawValue>,
     pub(crate) validator: Validator,
+    /// Whether somebody else wrote its schema.
+    pub(crate) foreign: bool,
     pub(crate) required: Vec<String>,
     pub(crate) agent_id: String,
     pub(crate) definition: [u8; 32],
@@ -36,7 +39,63 @@ pub(crate) struct Entry {
     pub(crate) bucket: Bucket,
     pub(crate) headers: Box<[HeaderArgument]>,
     pub(crate) kind: Kind,
-    pub(crate) calls: Arc<Calls>,
+    /// Set once it is known whether an older tool of that name has counted already.
+    calls: OnceLock<Arc<Calls>>,
+}
+
+/// A tool whose schema is compiled, ready to be taken. Compiling takes time; taking does not.
+#[derive(Clone)]
+pub struct Prepared(Arc<Entry>);
+
+impl Prepared {
+    /// Compiles a tool's schema. A `$ref` to elsewhere is refused, not fetched.
+    pub fn new(tool: Arc<dyn Tool>) -> Result<Self, NotRegistered> {
+        Entry::of(tool).map(|entry| Self(Arc::new(entry)))
+    }
+
+    /// What it will be called by.
+    pub fn name(&self) -> &ToolName {
+        &self.0.spec.name
+    }
+
+    /// Whether both are one and the same.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Entry {
+    fn of(tool: Arc<dyn Tool>) -> Result<Self, NotRegistered> {
+        let spec = tool.spec();
+        let bad = |reason: String| NotRegistered::Schema { name: spec.name.clone(), reason };
+        let foreign = tool.kind() == "external";
+        let compile = if foreign { schema::compile_foreign } else { schema::compile };
+        let validator = compile(&spec.input_schema).map_err(bad)?;
+        let json = match tool.listed() {
+            Some(json) => json,
+            None => serde_json::value::to_raw_value(&spec).map_err(|error| bad(error.to_string()))?.into(),
+        };
+        Ok(Self {
+            required: tool.required(),
+            agent_id: tool.agent_id(),
+            definition: Sha256::digest(json.get().as_bytes()).into(),
+            limit: tool.limit(),
+            json,
+            validator,
+            foreign,
+            bucket: Bucket::default(),
+            headers: headers::of(&spec.input_schema),
+            kind: Kind::of_tool(tool.kind()),
+            calls: OnceLock::new(),
+            spec,
+            tool,
+        })
+    }
+
+    /// How often it was called.
+    pub(crate) fn calls(&self) -> &Arc<Calls> {
+        self.calls.get_or_init(Arc::default)
+    }
 }
 
 /// Why a tool was not taken.
@@ -64,31 +123,16 @@ impl ToolRegistry {
 
     /// Adds a tool; its schema is compiled now, and never again. A `$ref` to elsewhere is refused, not fetched.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<(), NotRegistered> {
-        let spec = tool.spec();
-        let bad = |reason: String| NotRegistered::Schema { name: spec.name.clone(), reason };
-        let validator = jsonschema::draft202012::options()
-            .should_validate_formats(false)
-            .build(&spec.input_schema)
-            .map_err(|error| bad(error.to_string()))?;
-        let json = serde_json::value::to_raw_value(&spec).map_err(|error| bad(error.to_string()))?;
-        if self.entries.contains_key(&spec.name) {
-            return Err(NotRegistered::Taken(spec.name));
+        self.take(Prepared::new(tool)?)
+    }
+
+    /// Adds a tool that was prepared.
+    pub fn take(&mut self, prepared: Prepared) -> Result<(), NotRegistered> {
+        let name = prepared.name().clone();
+        if self.entries.contains_key(&name) {
+            return Err(NotRegistered::Taken(name));
         }
-        let entry = Entry {
-            required: tool.required(),
-            agent_id: tool.agent_id(),
-            definition: Sha256::digest(json.get().as_bytes()).into(),
-            limit: tool.limit(),
-            json: json.into(),
-            validator,
-            bucket: Bucket::default(),
-            headers: headers::of(&spec.input_schema),
-            kind: Kind::of_tool(tool.kind()),
-            calls: Arc::default(),
-            spec: spec.clone(),
-            tool,
-        };
-        self.entries.insert(spec.name, Arc::new(entry));
+        self.entries.insert(name, prepared.0);
         Ok(())
     }
 
@@ -113,10 +157,11 @@ impl ToolRegistry {
     }
 
     /// Goes on with the counters of tools of the same name.
-    pub(crate) fn count_on_from(&mut self, older: &Self) {
-        for (name, entry) in &mut self.entries {
-            if let (Some(entry), Some(before)) = (Arc::get_mut(entry), older.entries.get(name)) {
-                entry.calls = Arc::clone(&before.calls);
+    pub(crate) fn count_on_from(&self, older: &Self) {
+        for (name, entry) in &self.entries {
+            if let Some(before) = older.entries.get(name).filter(|before| !Arc::ptr_eq(before, entry)) {
+                // One that was there before and comes back has its own already.
+                let _ = entry.calls.set(Arc::clone(before.calls()));
             }
         }
     }

@@ -2,9 +2,11 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use covenant_model::tool::ToolSpec;
+use serde_json::value::RawValue;
 
 use crate::arguments::Arguments;
 use crate::capability::Permit;
@@ -18,6 +20,11 @@ pub type Run<'a> = Pin<Box<dyn Future<Output = RawOutput> + Send + 'a>>;
 pub trait Tool: Send + Sync + 'static {
     /// What the catalogue says of it.
     fn spec(&self) -> ToolSpec;
+
+    /// The same as lists have it, where that was written by someone else and is passed on as it is.
+    fn listed(&self) -> Option<Arc<RawValue>> {
+        None
+    }
 
     /// The capabilities a caller must hold, each checked and recorded on its own.
     fn required(&self) -> Vec<String> {

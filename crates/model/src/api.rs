@@ -1,5 +1,7 @@
 //! Bodies of the REST API, shared by the daemon that answers and the CLI that asks.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -54,6 +56,9 @@ pub struct Status {
     pub database: String,
     /// How many tools it holds.
     pub tools: usize,
+    /// How many external servers there are in each state; only states that occur.
+    #[serde(default)]
+    pub servers: BTreeMap<String, usize>,
     /// Whether calls are served.
     pub ready: bool,
     /// Why not.

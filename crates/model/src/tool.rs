@@ -26,6 +26,12 @@ impl ToolName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// For a text that was made to be one.
+    pub(crate) fn of_plain(text: &str) -> Self {
+        debug_assert!(text.parse::<Self>().is_ok(), "{text} is no tool name");
+        Self(text.into())
+    }
 }
 
 impl FromStr for ToolName {

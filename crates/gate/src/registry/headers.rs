@@ -30,7 +30,7 @@ impl HeaderArgument {
 }
 
 /// Finds them: by `properties` only, of type string, integer or boolean, each header once.
-pub(super) fn of(schema: &Value) -> Box<[HeaderArgument]> {
+pub fn of(schema: &Value) -> Box<[HeaderArgument]> {
     let mut found = Vec::new();
     search(schema, &mut Vec::new(), &mut found);
     found.into()

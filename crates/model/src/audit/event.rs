@@ -85,6 +85,8 @@ words!(
         ServerAdded = "ServerAdded",
         /// An external server was removed.
         ServerRemoved = "ServerRemoved",
+        /// The operator let an external server be connected, disconnected or restarted.
+        ServerCommanded = "ServerCommanded",
         /// An external server answers.
         ServerStarted = "ServerStarted",
         /// An external server was let go in order.

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 /// One external server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one key of the entry")]
 pub struct Entry {
     /// What people call it: 1 to 64 printable characters.
     pub name: String,

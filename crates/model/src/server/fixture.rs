@@ -1,0 +1,30 @@
+//! Variables and secrets that the tests of this folder know.
+
+use super::expand::Lookup;
+use crate::secret::Secret;
+
+/// A few of each.
+pub(super) struct Known;
+
+impl Lookup for Known {
+    fn variable(&self, name: &str) -> Option<String> {
+        let value = match name {
+            "DIR" => "/srv",
+            "EMPTY" => "",
+            "API_KEY" => "value-of-the-key",
+            "TRICK" => "${secret:API_KEY}$DIR",
+            "BREAK" => "a\nb",
+            "NUL" => "a\0b",
+            _ => return None,
+        };
+        Some(value.to_owned())
+    }
+
+    fn secret(&self, name: &str) -> Option<Secret> {
+        (name == "API_KEY").then(|| Secret::new("value-of-the-key".to_owned()))
+    }
+
+    fn home(&self) -> Option<String> {
+        Some("/users/ada".to_owned())
+    }
+}
