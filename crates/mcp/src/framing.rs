@@ -12,6 +12,18 @@ const READ: usize = 64 * 1024;
 /// What a quiet connection holds.
 const IDLE: usize = 4 * 1024;
 
+/// What is kept of either end of a line that is too long.
+const ENDS: usize = 256;
+
+/// Which part of a line that is too long.
+#[derive(Clone, Copy)]
+enum Part {
+    First,
+    Middle,
+    Last,
+    Whole,
+}
+
 /// Collects bytes and gives them out in lines, without their ends.
 #[derive(Debug)]
 pub struct Lines {
@@ -23,6 +35,18 @@ pub struct Lines {
     scanned: usize,
     limit: usize,
     skipping: bool,
+    overlong: Option<Overlong>,
+}
+
+/// The ends of a line that is too long: who waits for it may be found there.
+#[derive(Debug, Default)]
+pub struct Overlong {
+    /// Its first bytes.
+    pub head: Vec<u8>,
+    /// Its last bytes so far.
+    pub tail: Vec<u8>,
+    /// Whether all of it went by.
+    pub ended: bool,
 }
 
 /// What came out.
@@ -46,7 +70,18 @@ pub enum Filled {
 impl Lines {
     /// Lines of at most that many bytes.
     pub fn new(limit: usize) -> Self {
-        Self { room: Vec::new(), start: 0, end: 0, scanned: 0, limit, skipping: false }
+        Self { room: Vec::new(), start: 0, end: 0, scanned: 0, limit, skipping: false, overlong: None }
+    }
+
+    /// The same, and the ends of lines that are too long are kept. Such a line is reported twice where its end comes
+    /// later: when it went over the limit, and when it ended.
+    pub fn keeping_ends(limit: usize) -> Self {
+        Self { overlong: Some(Overlong::default()), ..Self::new(limit) }
+    }
+
+    /// The ends of the line that was last too long, where they are kept.
+    pub fn overlong(&self) -> Option<&Overlong> {
+        self.overlong.as_ref()
     }
 
     /// The next line that is there, if one is.
@@ -55,15 +90,20 @@ impl Lines {
             let unseen = self.room.get(self.scanned..self.end).unwrap_or_default();
             let Some(at) = memchr::memchr(b'\n', unseen).map(|at| self.scanned + at) else {
                 self.scanned = self.end;
-                return self.overlong();
+                return self.unended();
             };
             let (from, to) = (self.start, at);
             self.start = at + 1;
             self.scanned = self.start;
             if std::mem::take(&mut self.skipping) {
+                if self.overlong.is_some() {
+                    self.note(from, to, Part::Last);
+                    return Some(Line::TooLong);
+                }
                 continue;
             }
             if to - from > self.limit {
+                self.note(from, to, Part::Whole);
                 return Some(Line::TooLong);
             }
             if !is_blank(self.room.get(from..to).unwrap_or_default()) {
@@ -100,12 +140,29 @@ impl Lines {
     }
 
     /// A line without an end that is over the limit already: say so once, and hold nothing of it.
-    fn overlong(&mut self) -> Option<Line<'_>> {
+    fn unended(&mut self) -> Option<Line<'_>> {
         let over = self.end - self.start > self.limit;
         if self.skipping || over {
+            let part = if self.skipping { Part::Middle } else { Part::First };
+            self.note(self.start, self.end, part);
             (self.start, self.end, self.scanned) = (0, 0, 0);
         }
         (over && !std::mem::replace(&mut self.skipping, true)).then_some(Line::TooLong)
+    }
+
+    /// Keeps the ends of a line that is too long, of which that part is in the room.
+    fn note(&mut self, from: usize, to: usize, part: Part) {
+        let Some(overlong) = &mut self.overlong else { return };
+        let bytes = self.room.get(from..to).unwrap_or_default();
+        if matches!(part, Part::First | Part::Whole) {
+            overlong.head.clear();
+            overlong.tail.clear();
+            overlong.head.extend(bytes.iter().take(ENDS));
+        }
+        overlong.ended = matches!(part, Part::Last | Part::Whole);
+        overlong.tail.extend(bytes.get(bytes.len().saturating_sub(ENDS)..).unwrap_or_default());
+        let surplus = overlong.tail.len().saturating_sub(ENDS);
+        overlong.tail.drain(..surplus);
     }
 
     fn make_room(&mut self) {
@@ -141,91 +198,4 @@ fn is_blank(line: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Feeds the chunks, and takes all lines after each.
-    fn lines(limit: usize, chunks: &[&[u8]]) -> (Vec<Result<Vec<u8>, ()>>, usize) {
-        let mut lines = Lines::new(limit);
-        let mut out = Vec::new();
-        let mut most = 0;
-        let keep = |line: Line<'_>| match line {
-            Line::Whole(line) => Ok(line.to_vec()),
-            Line::TooLong => Err(()),
-        };
-        let mut cx = Context::from_waker(std::task::Waker::noop());
-        for chunk in chunks {
-            let mut reader = *chunk;
-            while !reader.is_empty() {
-                assert!(lines.poll_fill(&mut cx, Pin::new(&mut reader)).is_ready());
-                while let Some(line) = lines.take() {
-                    out.push(keep(line));
-                }
-                most = most.max(lines.room.len());
-            }
-        }
-        out.extend(lines.rest().map(keep));
-        (out, most)
-    }
-
-    fn whole(lines: &[&str]) -> Vec<Result<Vec<u8>, ()>> {
-        lines.iter().map(|line| Ok(line.as_bytes().to_vec())).collect()
-    }
-
-    #[test]
-    fn lines_come_out_whole_however_they_went_in() {
-        let chunks: [&[u8]; 5] = [b"on", b"e\ntwo\r\n\n \t\r\nthr", b"ee", b"\nla", b"st"];
-        assert_eq!(lines(100, &chunks).0, whole(&["one", "two", "three", "last"]));
-    }
-
-    #[test]
-    fn a_line_over_the_limit_is_reported_once_and_the_next_is_served() {
-        let long = [b'x'; 50];
-        let chunks: [&[u8]; 5] = [b"a\n", &long, &long, b"xx\nb\n", b"12345678901\nc"];
-        let mut expected = whole(&["a", "b", "c"]);
-        expected.insert(1, Err(()));
-        expected.insert(3, Err(()));
-        assert_eq!(lines(10, &chunks).0, expected);
-    }
-
-    #[test]
-    fn a_line_that_never_ends_is_not_held() {
-        let chunk = vec![b'x'; 256 * 1024];
-        let chunks = vec![chunk.as_slice(); 64];
-        let (out, most) = lines(1024 * 1024, &chunks);
-        assert_eq!(out, [Err(())]);
-        assert!(most <= 1024 * 1024 + READ, "{most}");
-    }
-
-    #[test]
-    fn a_quiet_connection_gives_its_room_back() {
-        let mut long = vec![b'x'; 1024 * 1024];
-        long.push(b'\n');
-        let mut lines = Lines::new(4 * 1024 * 1024);
-        let mut cx = Context::from_waker(std::task::Waker::noop());
-        let mut reader = long.as_slice();
-        while !reader.is_empty() {
-            assert!(lines.poll_fill(&mut cx, Pin::new(&mut reader)).is_ready());
-        }
-        assert!(matches!(lines.take(), Some(Line::Whole(line)) if line.len() == 1024 * 1024));
-        assert!(lines.poll_fill(&mut cx, Pin::new(&mut b"a\n".as_slice())).is_ready());
-        assert!(lines.room.capacity() <= READ);
-    }
-
-    proptest! {
-        #[test]
-        fn any_split_of_any_bytes_gives_the_same_lines(
-            bytes in proptest::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), any::<u8>()], 0..400),
-            cuts in proptest::collection::vec(0_usize..400, 0..6),
-            limit in 1_usize..60,
-        ) {
-            let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
-            cuts.extend([0, bytes.len()]);
-            cuts.sort_unstable();
-            let chunks: Vec<_> = cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
-            prop_assert_eq!(lines(limit, &chunks).0, lines(limit, &[&bytes]).0);
-        }
-    }
-}
+mod tests;

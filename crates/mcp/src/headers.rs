@@ -27,6 +27,18 @@ pub fn decoded(value: &str) -> Option<Cow<'_, str>> {
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
+/// A text as a header can hold it: as it is where that is plain ASCII that no one would trim or mistake, else
+/// `=?base64?…?=`.
+pub fn encoded(text: &str) -> Cow<'_, str> {
+    let plain = text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+    let trimmed = text.starts_with(' ') || text.ends_with(' ');
+    let mistaken = text.starts_with("=?base64?") && text.ends_with("?=");
+    if plain && !trimmed && !mistaken {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("=?base64?{}?=", STANDARD.encode(text)))
+}
+
 /// What is said where a header and the body disagree.
 pub fn mismatch(reason: impl std::fmt::Display) -> RpcError {
     RpcError::new(HEADER_MISMATCH, format!("Header mismatch: {reason}"))
@@ -70,6 +82,19 @@ mod tests {
         }
         for bad in ["=?base64?SGVsbG8?=", "=?base64?SGVs!!!bG8=?=", "=?base64?//79?="] {
             assert_eq!(decoded(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_a_header_cannot_hold_is_encoded_and_reads_back() {
+        for plain in ["", "plain", "two words", "SGVsbG8=", "=?base64?open", "a\"b"] {
+            assert_eq!(encoded(plain), plain);
+        }
+        for other in [" edge", "edge ", "tab\tbed", "line\nfeed", "grün", "=?base64?SGVsbG8=?=", "\u{7f}"] {
+            let written = encoded(other);
+            assert!(written.bytes().all(|byte| byte.is_ascii_graphic()), "{written}");
+            assert_eq!(decoded(&written).unwrap(), other);
+            assert_eq!(agree("mcp-param-x", Some(&written), other), Ok(()));
         }
     }
 

@@ -3,5 +3,20 @@
 //! A [`wire::Wire`] carries messages: lines of a program, POSTs, or a stream of events. A link speaks the protocol on it,
 //! in either era: the handshake, lists, calls with their progress and cancellation.
 
+pub mod dial;
+mod events;
+mod heard;
+pub mod http;
+pub mod inbound;
+pub mod link;
+mod pending;
 pub mod ports;
+pub mod sse;
+#[cfg(test)]
+mod stage;
+pub mod stdio;
 pub mod wire;
+
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+pub(crate) mod tests;

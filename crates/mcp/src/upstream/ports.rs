@@ -74,6 +74,9 @@ pub struct Sent<'a> {
     pub headers: &'a [(&'a str, &'a str)],
     /// Its body.
     pub body: Vec<u8>,
+    /// Whether it does no harm to send it twice: where a kept connection closes under it, it is sent again on a new one.
+    /// Others are only sent again where nothing of them was sent.
+    pub repeatable: bool,
 }
 
 /// The head of an answer, and what follows it.

@@ -43,6 +43,12 @@ pub struct RpcFailure {
     pub data: Option<Value>,
 }
 
+impl std::fmt::Display for RpcFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "answered with error {}: {}", self.code, self.message)
+    }
+}
+
 /// Why there is no answer. Each is a clause that can follow the server's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
@@ -82,7 +88,8 @@ pub trait Wire: Send + Sync + 'static {
     /// Sends a letter that wants no answer.
     fn tell<'a>(&'a self, letter: &'a Letter) -> Later<'a, Result<(), WireError>>;
 
-    /// The handshake agreed on that revision: from now on headers say so. `modern` wires have no session.
+    /// From now on headers say that revision, but for an `initialize`, which says none. `modern` wires have no session.
+    /// Called before a `server/discover` and after an `initialize`, before anything else is sent.
     fn agreed(&self, revision: &str, modern: bool);
 
     /// Opens what brings messages of the server that belong to no request, where the wire needs that (the `GET` of

@@ -1,0 +1,91 @@
+//! The stream of what belongs to no request, in the handshake's era. A server need not have one, and is then left alone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::body::Kind;
+use super::is_success;
+use super::way::Way;
+use crate::upstream::events::{Event, Events};
+use crate::upstream::heard::hear;
+use crate::upstream::ports::ReplyBody;
+use crate::upstream::wire::Ear;
+
+/// How long is waited before a stream that ended is opened again; twice as long each time nothing came on it.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+/// How long at most, whatever the server says.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// Listens until the server says that there is nothing to hear, or whoever began it ends it.
+pub(super) async fn listen(way: Arc<Way>, ear: Arc<dyn Ear>, limit: usize) {
+    let mut events = Events::new(limit);
+    let mut quiet = 0_u32;
+    loop {
+        match way.get(events.last_id()).await {
+            Ok(reply) if is_success(reply.status) && Kind::of(&reply) == Kind::Events => {
+                match read(&way, ear.as_ref(), &mut events, reply.body).await {
+                    Came::Something => quiet = 0,
+                    Came::Nothing => quiet = quiet.saturating_add(1),
+                    Came::Flood => return,
+                }
+                events = events.anew();
+            }
+            // Most servers have no such stream, and say so in one way or another.
+            Ok(_) => return,
+            Err(_) => quiet = quiet.saturating_add(1),
+        }
+        sleep(pause(events.retry(), quiet)).await;
+    }
+}
+
+fn pause(wanted: Option<Duration>, quiet: u32) -> Duration {
+    let doubled = 1_u32.checked_shl(quiet).unwrap_or(u32::MAX);
+    let own = SHORTEST.saturating_mul(doubled);
+    wanted.map_or(own, |wanted| wanted.max(if quiet > 0 { own } else { SHORTEST / 10 })).min(LONGEST)
+}
+
+/// What came on a stream until its end.
+enum Came {
+    Something,
+    Nothing,
+    /// An event without an end.
+    Flood,
+}
+
+async fn read(way: &Way, ear: &dyn Ear, events: &mut Events, mut body: Box<dyn ReplyBody>) -> Came {
+    let mut came = Came::Nothing;
+    while let Some(Ok(piece)) = body.next().await {
+        events.feed(piece);
+        while let Some(event) = events.take() {
+            came = Came::Something;
+            let Event::Whole { data, .. } = event else { continue };
+            for answer in hear(&data, ear, None).back {
+                way.give_back(answer).await;
+            }
+        }
+        if events.is_endless() {
+            return Came::Flood;
+        }
+    }
+    came
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_that_brings_nothing_is_opened_ever_more_rarely() {
+        let millis = Duration::from_millis;
+        assert_eq!(pause(None, 0), millis(1000));
+        assert_eq!(pause(None, 3), millis(8000));
+        assert_eq!(pause(None, u32::MAX), LONGEST);
+        assert_eq!(pause(Some(millis(250)), 0), millis(250));
+        assert_eq!(pause(Some(millis(0)), 0), millis(100), "a server cannot make us spin");
+        assert_eq!(pause(Some(millis(0)), 2), millis(4000));
+        assert_eq!(pause(Some(Duration::MAX), 0), LONGEST);
+    }
+}
