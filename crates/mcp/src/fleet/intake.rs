@@ -1,0 +1,196 @@
+//! What is taken of a server's list: which tools are offered, what they are called, and why some are refused.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use covenant_gate::Prepared;
+use covenant_gate::registry::{NotRegistered, header_arguments};
+use covenant_model::server::{RefusedTool, built_in, exposed, offered};
+use covenant_model::tool::ToolName;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::server::Server;
+use super::tool::ExternalTool;
+
+/// The most bytes of one tool's definition.
+const MOST_BYTES: usize = 256 * 1024;
+
+/// The most characters of a tool's name that are repeated to people.
+const SHOWN: usize = 200;
+
+/// One tool that is offered.
+#[derive(Clone)]
+pub(super) struct Taken {
+    pub(super) tool: Arc<ExternalTool>,
+    pub(super) prepared: Prepared,
+}
+
+/// What is taken of a list, in its order.
+#[derive(Default)]
+pub(super) struct Intake {
+    pub(super) tools: Vec<Taken>,
+    pub(super) refused: Vec<RefusedTool>,
+}
+
+impl Intake {
+    /// Takes a list. What is as it was before is not made anew.
+    pub(super) fn of(server: &Arc<Server>, list: &[Box<RawValue>], before: &[Taken]) -> Self {
+        let before: HashMap<&str, &Taken> = before.iter().map(|taken| (&*taken.tool.own, taken)).collect();
+        let mut intake = Self::default();
+        let mut names = HashMap::new();
+        for raw in list {
+            let read = match Read::of(raw, server) {
+                Ok(Some(read)) => read,
+                Ok(None) => continue,
+                Err(refused) => {
+                    intake.refused.push(refused);
+                    continue;
+                }
+            };
+            if let Some(other) = names.get(&read.name) {
+                let reason = format!("another of its tools, `{other}`, is called `{}` too", read.name);
+                intake.refused.push(refusal(&read.own, reason));
+                continue;
+            }
+            names.insert(read.name.clone(), shown(&read.own));
+            match before.get(&*read.own).filter(|taken| taken.tool.json.get() == read.json) {
+                Some(taken) => intake.tools.push((*taken).clone()),
+                None => match read.prepare(server) {
+                    Ok(taken) => intake.tools.push(taken),
+                    Err(refused) => intake.refused.push(refused),
+                },
+            }
+        }
+        intake
+    }
+}
+
+/// A tool that was read.
+struct Read {
+    own: String,
+    name: ToolName,
+    json: String,
+}
+
+impl Read {
+    /// Reads one; nothing where it is not offered.
+    fn of(raw: &RawValue, server: &Server) -> Result<Option<Self>, RefusedTool> {
+        let members: Members<'_> = match serde_json::from_str(raw.get()) {
+            Ok(members) => members,
+            Err(error) => return Err(refusal("?", format!("its definition is not an object: {error}"))),
+        };
+        let own: Option<String> = members.get("name").and_then(|name| serde_json::from_str(name.get()).ok());
+        let Some(own) = own.filter(|own| !own.is_empty()) else {
+            return Err(refusal("?", "it has no name".to_owned()));
+        };
+        let plan = &server.plan;
+        if !offered(&plan.include, &plan.exclude, &own) {
+            return Ok(None);
+        }
+        if raw.get().len() > MOST_BYTES {
+            let reason =
+                format!("its definition has {} bytes, and {MOST_BYTES} are the most", raw.get().len());
+            return Err(refusal(&own, reason));
+        }
+        let schema = members.get("inputSchema").map(RawValue::get);
+        if schema.is_some_and(|schema| !schema.starts_with('{')) {
+            return Err(refusal(&own, "its inputSchema is not an object".to_owned()));
+        }
+        let name = exposed(&plan.prefix, &own);
+        let json = members.written(&name);
+        Ok(Some(Self { own, name, json }))
+    }
+
+    fn prepare(self, server: &Arc<Server>) -> Result<Taken, RefusedTool> {
+        let refused = |reason: String| refusal(&self.own, reason);
+        let json: Arc<RawValue> =
+            RawValue::from_string(self.json).map_err(|error| refused(error.to_string()))?.into();
+        let value: Value = serde_json::from_str(json.get()).map_err(|error| refused(error.to_string()))?;
+        let hint = |hint: &str| value.pointer(&format!("/annotations/{hint}")) == Some(&Value::Bool(true));
+        let schema = value.get("inputSchema").unwrap_or(&Value::Null);
+        let tool = Arc::new(ExternalTool {
+            server: Arc::clone(server),
+            own: self.own.clone(),
+            name: self.name,
+            headers: header_arguments(schema),
+            json,
+            repeatable: hint("readOnlyHint") || hint("idempotentHint"),
+        });
+        let prepared = Prepared::new(Arc::clone(&tool) as _).map_err(|error| match error {
+            NotRegistered::Schema { reason, .. } => {
+                refused(format!("its input schema cannot be used: {reason}"))
+            }
+            NotRegistered::Taken(name) => refused(built_in(name.as_str())),
+        })?;
+        Ok(Taken { tool, prepared })
+    }
+}
+
+/// Why that tool is not offered.
+pub(super) fn refusal(own: &str, mut reason: String) -> RefusedTool {
+    if reason.len() > 1000 {
+        reason = reason.chars().take(1000).collect();
+    }
+    RefusedTool { tool: shown(own), reason }
+}
+
+fn shown(own: &str) -> String {
+    own.chars().filter(|c| !c.is_control()).take(SHOWN).collect()
+}
+
+/// The members of an object, in their order, each as it was written.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl Members<'_> {
+    fn get(&self, member: &str) -> Option<&RawValue> {
+        self.0.iter().rev().find(|(known, _)| known == member).map(|(_, value)| *value)
+    }
+
+    /// The same with another name, in one line, and with a schema where there was none. Of members that are there twice
+    /// the last one counts.
+    fn written(&self, name: &ToolName) -> String {
+        let mut json = format!(r#"{{"name":"{name}""#);
+        if self.get("inputSchema").is_none() {
+            json.push_str(r#","inputSchema":{"type":"object"}"#);
+        }
+        for (at, (member, value)) in self.0.iter().enumerate() {
+            let again = self.0.iter().skip(at + 1).any(|(later, _)| later == member);
+            if member != "name" && !again {
+                json.push(',');
+                json.push_str(&Value::from(member.as_str()).to_string());
+                json.push(':');
+                json.push_str(value.get());
+            }
+        }
+        json.push('}');
+        // A line end can only stand between the parts of a JSON text.
+        json.replace(['\n', '\r'], " ")
+    }
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Ordered;
+        impl<'de> Visitor<'de> for Ordered {
+            type Value = Members<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    // No tool has so many; to look for doubles among more would take long.
+                    if members.len() >= 256 {
+                        return Err(serde::de::Error::custom("it has more than 256 members"));
+                    }
+                    members.push(entry);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Ordered)
+    }
+}
