@@ -4,21 +4,38 @@ use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use covenant_gate::random;
 
 /// Puts a file with that content there, mode 0600. A reader sees the old content or the new, never a part.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let dir = path.parent().ok_or_else(|| io::Error::other("a file needs a directory"))?;
-    let name = path.file_name().ok_or_else(|| io::Error::other("a file needs a name"))?;
-    let draft = dir.join(draft_name(name)?);
-    let written = put(&draft, content).and_then(|()| fs::rename(&draft, path));
+    let draft = draft(path)?;
+    let written = put(&draft, content, File::sync_all).and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
         let _ = fs::remove_file(&draft);
     }
     written?;
-    File::open(dir)?.sync_all()
+    File::open(directory(path)?)?.sync_all()
+}
+
+/// The same for what may be lost with the machine: nobody waits for the disk.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let draft = draft(path)?;
+    let written = put(&draft, content, |_| Ok(())).and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+fn directory(path: &Path) -> io::Result<&Path> {
+    path.parent().ok_or_else(|| io::Error::other("a file needs a directory"))
+}
+
+fn draft(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or_else(|| io::Error::other("a file needs a name"))?;
+    Ok(directory(path)?.join(draft_name(name)?))
 }
 
 fn draft_name(name: &std::ffi::OsStr) -> io::Result<OsString> {
@@ -29,10 +46,10 @@ fn draft_name(name: &std::ffi::OsStr) -> io::Result<OsString> {
     Ok(draft)
 }
 
-fn put(draft: &Path, content: &[u8]) -> io::Result<()> {
+fn put(draft: &Path, content: &[u8], finish: impl Fn(&File) -> io::Result<()>) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
     file.write_all(content)?;
-    file.sync_all()
+    finish(&file)
 }
 
 #[cfg(test)]

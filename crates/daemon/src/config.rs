@@ -12,12 +12,14 @@ pub mod limits;
 pub mod logging;
 pub mod operator;
 mod place;
+pub mod plugins;
 pub mod rate_limit;
 pub mod sandbox;
 pub mod secrets;
 mod shown;
 pub mod telemetry;
 pub mod web;
+pub mod workspace;
 
 use std::path::{Path, PathBuf};
 
@@ -57,6 +59,10 @@ pub struct Config {
     pub web: web::Web,
     /// What happens where a sandbox has gaps.
     pub sandbox: sandbox::Sandbox,
+    /// Where plugins lie.
+    pub plugins: plugins::Plugins,
+    /// Where the files lie that tools may work on.
+    pub workspace: workspace::Workspace,
 }
 
 /// What overrides the file: the environment, and before it the command line.
@@ -140,7 +146,7 @@ impl Config {
         let mut config: Self = toml::from_str(text).map_err(|error| {
             let key = error.span().and_then(|span| place::key(document.as_table(), span.start));
             let named = key.map(|key| format!("`{key}`: ")).unwrap_or_default();
-            malformed(&format!("{named}{}", error.message().trim()), error.span())
+            malformed(&format!("{named}{}", in_words(error.message().trim())), error.span())
         })?;
         config.check().map_err(|invalid| {
             let origin = place::origin(path, text, &document, invalid.key);
@@ -180,7 +186,9 @@ impl Config {
         self.limits.check()?;
         self.approvals.check()?;
         self.telemetry.check()?;
-        self.web.check()
+        self.web.check()?;
+        self.plugins.check()?;
+        self.workspace.check()
     }
 
     /// What the gate is told.
@@ -221,17 +229,31 @@ pub(crate) fn utf8(path: &Path, bytes: Vec<u8>) -> Result<String, ConfigError> {
     })
 }
 
-/// Reads a TOML text whole, or says where it is malformed.
+/// Reads a TOML text whole, to be changed, or says where it is malformed.
 pub(crate) fn toml(path: &Path, text: &str) -> Result<toml_edit::DocumentMut, ConfigError> {
-    text.parse::<toml_edit::DocumentMut>().map_err(|error| {
-        let (line, column) = place::of(text, error.span().map_or(0, |span| span.start));
-        ConfigError::Malformed {
-            path: path.to_owned(),
-            line,
-            column,
-            reason: error.message().trim().to_owned(),
-        }
+    document(path, text).map(toml_edit::Document::into_mut)
+}
+
+/// The same with the place of everything in it, to be read.
+pub(crate) fn document<'t>(path: &Path, text: &'t str) -> Result<toml_edit::Document<&'t str>, ConfigError> {
+    toml_edit::Document::parse(text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start);
+        malformed(path, text, start, error.message().trim())
     })
+}
+
+/// That this is wrong at that byte of the text.
+pub(crate) fn malformed(path: &Path, text: &str, offset: usize, reason: &str) -> ConfigError {
+    let (line, column) = place::of(text, offset);
+    ConfigError::Malformed { path: path.to_owned(), line, column, reason: reason.to_owned() }
+}
+
+/// A sentence of the reader without the names of types.
+fn in_words(message: &str) -> String {
+    let number = ["usize", "u64", "u32", "u16"].into_iter();
+    let mut expected = number.map(|number| format!("expected {number}"));
+    let rest = expected.find_map(|end| message.strip_suffix(end.as_str()).map(str::to_owned));
+    rest.map_or_else(|| message.to_owned(), |rest| format!("{rest}expected a whole number"))
 }
 
 #[cfg(test)]

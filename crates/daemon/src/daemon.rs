@@ -18,6 +18,7 @@ use crate::http::mcp::sessions::Sessions;
 use crate::logging::Logs;
 use crate::otlp::Export;
 use crate::secrets::Secrets;
+use crate::servers::Desk;
 use crate::shutdown::Stop;
 use crate::tls::Tls;
 
@@ -51,8 +52,10 @@ pub(crate) struct Daemon {
     pub(crate) bodies: Bodies,
     /// Where spans are sent.
     pub(crate) spans: Export,
+    /// Which external servers are wanted, and the fleet of them.
+    pub(crate) desk: Desk,
     /// What can be replaced while it runs.
-    pub(crate) settings: RwLock<Settings>,
+    pub(crate) settings: Arc<RwLock<Settings>>,
 }
 
 /// The configuration and the secrets in effect.
@@ -86,6 +89,7 @@ impl Daemon {
             public_url: self.config().http.public_url.clone(),
             database: self.store.place(),
             tools: self.gate.tool_count(),
+            servers: self.desk.counts(),
             ready,
             reasons,
         }
@@ -117,7 +121,7 @@ impl Daemon {
     }
 
     /// Hides other secrets from now on, everywhere.
-    fn hide(&self, secrets: Secrets) {
+    pub(crate) fn hide(&self, secrets: Secrets) {
         self.gate.set_redactor(secrets.redactor());
         self.logs.set_redactor(self.gate.redactor());
         self.settings.write().secrets = Arc::new(secrets);

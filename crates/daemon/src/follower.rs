@@ -14,11 +14,11 @@ use tokio::time::{Instant, sleep};
 
 use crate::daemon::Daemon;
 
-/// How many rows are indexed at a time.
-const BATCH: u32 = 2048;
+/// How many rows are indexed at a time. All of them are held, so few are.
+const BATCH: u32 = 512;
 
 /// The least time between two batches, so that a flood of calls is not slowed by its own index.
-const PAUSE: Duration = Duration::from_millis(250);
+const PAUSE: Duration = Duration::from_millis(60);
 
 /// How long to wait after something failed.
 const RECOVER: Duration = Duration::from_secs(5);

@@ -63,6 +63,11 @@ impl Home {
         &self.root
     }
 
+    /// A file as people know it: from the home on.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+    }
+
     /// The configuration.
     pub fn config(&self) -> PathBuf {
         self.root.join("config.toml")
@@ -153,6 +158,18 @@ impl Home {
         self.run().join("scratch")
     }
 
+    /// Where small things are kept that may be lost.
+    pub fn notes(&self) -> PathBuf {
+        self.run().join("notes")
+    }
+
+    /// Whether that real path belongs to the daemon alone: of the home, only what is meant for programs is shown to one.
+    pub fn is_private(&self, path: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let open = [self.agents(), self.plugins(), self.scripts(), self.workspace()];
+        path.starts_with(real(&self.root)) && !open.iter().any(|open| path.starts_with(real(open)))
+    }
+
     fn run(&self) -> PathBuf {
         self.root.join("run")
     }
@@ -180,7 +197,7 @@ impl Home {
 
     /// Makes what is missing (0700) of what programs need to be started, and checks it.
     pub fn prepare_runs(&self) -> Result<(), HomeError> {
-        for directory in [self.root.clone(), self.run(), self.children(), self.scratch()] {
+        for directory in [self.root.clone(), self.run(), self.children(), self.scratch(), self.notes()] {
             make(&directory)?;
             check(&directory)?;
         }

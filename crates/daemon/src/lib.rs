@@ -23,6 +23,7 @@ mod reload;
 mod running;
 pub mod runs;
 pub mod secrets;
+mod servers;
 mod shutdown;
 mod start;
 mod tls;

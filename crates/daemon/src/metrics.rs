@@ -18,6 +18,7 @@ pub(crate) fn page(daemon: &Daemon) -> String {
     let mut page = Page::default();
     calls(&mut page, daemon);
     audit(&mut page, daemon);
+    servers(&mut page, daemon);
     connections(&mut page, daemon);
     own(&mut page, daemon);
     page.finish()
@@ -76,6 +77,13 @@ fn audit(page: &mut Page, daemon: &Daemon) {
          not committed); 0 if all are.",
         audit.lag().as_secs_f64(),
     );
+}
+
+fn servers(page: &mut Page, daemon: &Daemon) {
+    page.family("covenant_servers", Sort::Gauge, "External MCP servers, by how they are.");
+    for (state, count) in daemon.desk.fleet.counts() {
+        page.sample("", &[("state", state.as_str())], count);
+    }
 }
 
 fn connections(page: &mut Page, daemon: &Daemon) {

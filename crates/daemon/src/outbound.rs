@@ -2,15 +2,26 @@
 //!
 //! Later parts that call out take their client from here, so that redirects, proxies and trusted roots are decided once.
 
+pub(crate) mod courier;
+
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use covenant_gate::random;
 use reqwest::redirect::Policy;
-use reqwest::{Client, Url};
+use reqwest::{Client, ClientBuilder, Url};
 
 use crate::tls;
+
+/// What we call ourselves.
+const AGENT: &str = concat!("covenant/", env!("CARGO_PKG_VERSION"));
+
+/// How long a connection to an external server may take to be made.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// The longest that a connection without requests is kept for the next one.
+const KEPT: Duration = Duration::from_secs(30);
 
 /// What stands where something is not shown.
 pub(crate) const HIDDEN: &str = "[REDACTED]";
@@ -97,28 +108,34 @@ impl Address {
     /// A client for this address. It follows no redirects, and asks the system which certificates to trust and which
     /// proxy to use; what goes to this machine goes there directly. This reads files: not for a thread that must not
     /// wait.
-    #[expect(clippy::disallowed_methods, reason = "the home of HTTP clients")]
     fn client(&self) -> reqwest::Result<Client> {
-        tls::provide();
-        let mut client = Client::builder()
-            .user_agent(concat!("covenant/", env!("CARGO_PKG_VERSION")))
-            .redirect(Policy::none())
-            .referer(false)
-            // Requests are rare: a connection kept for the next one would be found dead then.
-            .pool_max_idle_per_host(0);
-        client = if is_here(&self.0) {
-            // A name server must not be able to say that we are elsewhere.
-            let here = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-            client.no_proxy().resolve_to_addrs("localhost", &here.map(|ip| SocketAddr::new(ip, 0)))
-        } else {
-            client.https_only(true)
-        };
-        if self.0.scheme() == "http" {
-            // It never speaks TLS, and must work on a system without certificates.
-            client = client.tls_certs_only([]);
-        }
-        client.build()
+        // Requests are rare: a connection kept for the next one would be found dead then.
+        let client = careful(&self.0).pool_max_idle_per_host(0);
+        if is_here(&self.0) { client.build() } else { client.https_only(true).build() }
     }
+}
+
+/// A client for an external server, which is asked often: connections are kept. As [`Address::client`], this reads files.
+fn keeping_client(url: &Url) -> reqwest::Result<Client> {
+    careful(url).connect_timeout(CONNECT).pool_idle_timeout(KEPT).build()
+}
+
+/// What every client to that place has in common.
+#[expect(clippy::disallowed_methods, reason = "the home of HTTP clients")]
+fn careful(url: &Url) -> ClientBuilder {
+    tls::provide();
+    let client = Client::builder().user_agent(AGENT).redirect(Policy::none()).referer(false);
+    if !is_here(url) {
+        return client;
+    }
+    // A name server must not be able to say that we are elsewhere.
+    let here = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+    let client = client.no_proxy().resolve_to_addrs("localhost", &here.map(|ip| SocketAddr::new(ip, 0)));
+    if url.scheme() == "http" {
+        // It never speaks TLS, and must work on a system without certificates.
+        return client.tls_certs_only([]);
+    }
+    client
 }
 
 impl fmt::Debug for Address {

@@ -7,6 +7,7 @@ use covenant_model::audit::Kind;
 use crate::config::{Config, ConfigError};
 use crate::daemon::Daemon;
 use crate::secrets::{self, Secrets, SecretsError};
+use crate::servers::Reading;
 use crate::tls::Certificate;
 
 /// Why nothing was reloaded. What was in effect stays in effect.
@@ -21,11 +22,14 @@ pub(crate) enum ReloadError {
 }
 
 /// On whose word.
+#[derive(Clone, Copy)]
 pub(crate) enum By<'a> {
     /// The operator asked.
     Operator(&'a Operator),
     /// A signal came.
     Signal,
+    /// A file changed.
+    Watch,
 }
 
 impl Daemon {
@@ -42,7 +46,7 @@ impl Daemon {
     async fn apply(&self, by: By<'_>) -> Result<Reloaded, ReloadError> {
         let _alone = self.changing.lock().await;
         let loaded = Config::load(&self.home, &self.overrides)?;
-        let read = Secrets::load(&self.home, &loaded.config, &*self.environment)?;
+        let reading = self.read_with(&loaded.config)?;
         let now = self.config();
         let next = keep_fixed(&now, loaded.config.clone());
         let renewed = Certificate::load(&self.home, &next.http).map_err(ConfigError::from)?;
@@ -52,18 +56,85 @@ impl Daemon {
             changed.push("http.tls_cert".to_owned());
         }
         let reloaded = Reloaded {
-            applied: applied(&changed, &self.secrets(), &read.secrets),
+            applied: self.changes(&changed, &reading),
             needs_restart: next.differences(&loaded.config),
-            warnings: loaded.warnings.into_iter().chain(read.warnings).collect(),
+            warnings: loaded.warnings.into_iter().chain(reading.warnings.clone()).collect(),
         };
-        self.record(by, &reloaded).await?;
-        self.take(next, read.secrets);
+        self.record(by, &reloaded.applied).await?;
+        self.record_servers(by, &reading, None).await?;
+        self.take(next, reading.secrets.clone());
         if let Some((tls, renewed)) = self.tls.as_ref().zip(renewed) {
             tls.renew(renewed);
         }
+        self.take_servers(reading).await;
         // Another daemon on the same database may have granted or revoked.
         self.gate.refresh().await?;
         Ok(reloaded)
+    }
+
+    /// A file changed: reads secrets and servers again, and nothing else. Where nothing of them has changed, nothing is
+    /// recorded.
+    pub(crate) async fn reread(&self) -> Result<(), ReloadError> {
+        let _alone = self.changing.lock().await;
+        let reading = self.read_servers()?;
+        let applied = self.changes(&[], &reading);
+        if applied.is_empty() {
+            return Ok(());
+        }
+        self.record(By::Watch, &applied).await?;
+        self.record_servers(By::Watch, &reading, None).await?;
+        announce(&Reloaded { applied, needs_restart: Vec::new(), warnings: reading.warnings.clone() });
+        self.take_secrets(reading.secrets.clone());
+        self.take_servers(reading).await;
+        Ok(())
+    }
+
+    /// What the files say now of secrets and servers, by the other settings in effect.
+    pub(crate) fn read_servers(&self) -> Result<Reading, ReloadError> {
+        self.read_with(&self.config())
+    }
+
+    fn read_with(&self, config: &Config) -> Result<Reading, ReloadError> {
+        Ok(Reading::read(&self.home, config, &*self.environment, &self.desk.added())?)
+    }
+
+    /// Takes what was read at the start into effect, unless somebody was quicker.
+    pub(crate) async fn begin_servers(&self, reading: Reading) {
+        let _alone = self.changing.lock().await;
+        self.take_servers(reading).await;
+    }
+
+    /// Takes what was read of servers into effect.
+    pub(crate) async fn take_servers(&self, reading: Reading) {
+        let wanted = self.desk.take(reading.found, &self.known(&reading.secrets));
+        self.desk.fleet.apply(wanted).await;
+    }
+
+    /// One row for each server that comes or goes with what was read, but for the one that has its row already.
+    pub(crate) async fn record_servers(
+        &self,
+        by: By<'_>,
+        reading: &Reading,
+        done: Option<&str>,
+    ) -> Result<(), Fault> {
+        let wanted = self.desk.with(&reading.found, &self.known(&reading.secrets));
+        for (kind, name, file) in self.desk.turnover(&wanted) {
+            match by {
+                _ if done == Some(&name) => {}
+                By::Operator(operator) => self.gate.record(operator, kind, &name, Some(&file)).await?,
+                By::Signal | By::Watch => {
+                    self.gate.record_own(kind, Some(&format!("{name}: {file}"))).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that is other than before: those settings, secrets by name, servers by name.
+    fn changes(&self, settings: &[String], reading: &Reading) -> Vec<String> {
+        let wanted = self.desk.with(&reading.found, &self.known(&reading.secrets));
+        let servers = self.desk.differences(&wanted).into_iter().map(|name| format!("mcp.servers.{name}"));
+        applied(settings, &self.secrets(), &reading.secrets).into_iter().chain(servers).collect()
     }
 
     /// Whether that is another certificate than the one in effect.
@@ -71,13 +142,13 @@ impl Daemon {
         self.tls.as_ref().zip(renewed).is_some_and(|(tls, renewed)| tls.differs(renewed))
     }
 
-    async fn record(&self, by: By<'_>, reloaded: &Reloaded) -> Result<(), Fault> {
-        let reason = format!("applied: {}", reloaded.applied.join(", "));
+    async fn record(&self, by: By<'_>, applied: &[String]) -> Result<(), Fault> {
+        let reason = format!("applied: {}", applied.join(", "));
         match by {
             By::Operator(operator) => {
                 self.gate.record(operator, Kind::ConfigLoaded, "config", Some(&reason)).await
             }
-            By::Signal => self.gate.record_own(Kind::ConfigLoaded, Some(&reason)).await,
+            By::Signal | By::Watch => self.gate.record_own(Kind::ConfigLoaded, Some(&reason)).await,
         }
     }
 }

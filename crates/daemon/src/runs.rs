@@ -4,6 +4,7 @@
 //! token included, is over the moment the program is.
 
 mod door;
+pub mod program;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,7 @@ use covenant_model::token;
 use covenant_runner::child::Doors;
 use covenant_runner::launch;
 use covenant_runner::ledger::LedgerError;
-use covenant_runner::nursery::{Launcher, Nursery, Scrub};
+use covenant_runner::nursery::{Errors, Launcher, Nursery, Scrub};
 use covenant_runner::order::{Door, Network, Order, Sandbox};
 use tokio::net::TcpListener;
 
@@ -86,9 +87,14 @@ impl Runs {
     /// Starts a program, and comes back when it runs. What concerns this home is filled in where the order has a sandbox:
     /// its way to the daemon, where its scratch directory is made, what it must not see, and whether every promise must
     /// be kept, which the configuration can ask for and the order cannot take back.
-    pub async fn start(&self, mut order: Order, scrub: Scrub) -> Result<Run, StartError> {
+    pub async fn start(&self, order: Order, scrub: Scrub) -> Result<Run, StartError> {
+        self.start_heard(order, Errors { scrub, hear: None }).await
+    }
+
+    /// The same, with a word on what is done with its standard error.
+    pub async fn start_heard(&self, mut order: Order, errors: Errors) -> Result<Run, StartError> {
         let Some(sandbox) = &mut order.sandbox else {
-            return Ok(Run::new(self.nursery.start(order, scrub).await?, None));
+            return Ok(Run::new(self.nursery.start_heard(order, errors).await?, None));
         };
         self.settings.home.prepare_runs()?;
         let token = token::from_random(random::bytes().map_err(StartError::Token)?);
@@ -99,7 +105,7 @@ impl Runs {
         let url = url(&(self.settings.config)(), self.settings.daemon, sandbox.network);
         sandbox.door = Some(Door { url, token: token.reveal().to_owned() });
         let name = order.name.clone();
-        let mut child = self.nursery.start(order, scrub).await?;
+        let mut child = self.nursery.start_heard(order, errors).await?;
         let serving = self.serve(&name, &token, child.take_doors()).map_err(StartError::Doors)?;
         let ended = child.ended();
         let serving = tokio::spawn(async {
@@ -165,21 +171,27 @@ fn nearest(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-/// Ends what an earlier daemon of that home, or a command, started and could not end itself.
-pub(crate) async fn sweep(home: &Home) -> Result<(), HomeError> {
+/// The nursery of that home's daemon. What an earlier daemon of it, or a command, started and could not end itself is
+/// ended first. Where that cannot be done, what is started now is not on record either.
+pub(crate) async fn nursery(home: &Home, launcher: Launcher) -> Result<Nursery, HomeError> {
     home.prepare_runs()?;
-    let children = home.children();
-    let swept = tokio::task::spawn_blocking(move || Nursery::with_ledger(Launcher::own(), &children));
-    match swept.await.map_err(io::Error::other) {
-        Ok(Ok((_, swept))) if swept.runs > 0 => tracing::warn!(
-            target: "covenant", runs = swept.runs, processes = swept.processes,
-            "programs that an earlier start left running were ended"
-        ),
-        Ok(Ok(_)) => {}
-        Ok(Err(error)) => unswept(&error),
-        Err(error) => unswept(&LedgerError { path: home.children(), what: "swept", cause: error }),
-    }
-    Ok(())
+    let (children, own) = (home.children(), launcher.clone());
+    let opened = tokio::task::spawn_blocking(move || Nursery::with_ledger(own, &children));
+    let error = match opened.await.map_err(io::Error::other) {
+        Ok(Ok((nursery, swept))) => {
+            if swept.runs > 0 {
+                tracing::warn!(
+                    target: "covenant", runs = swept.runs, processes = swept.processes,
+                    "programs that an earlier start left running were ended"
+                );
+            }
+            return Ok(nursery);
+        }
+        Ok(Err(error)) => error,
+        Err(error) => LedgerError { path: home.children(), what: "swept", cause: error },
+    };
+    unswept(&error);
+    Ok(Nursery::new(launcher))
 }
 
 fn unswept(error: &LedgerError) {

@@ -1,10 +1,11 @@
 //! The named secrets: from `secrets.toml` and, by name, from the environment; and the redactor that hides them all.
 
 mod edit;
-mod literal;
+pub mod literal;
 
 use std::path::{Path, PathBuf};
 
+use covenant_mcp::fleet::Wanted;
 use covenant_model::api::SecretEntry;
 use covenant_model::redact::Redactor;
 use covenant_model::secret::{BadSecret, Secret, check_name, check_value};
@@ -13,6 +14,7 @@ use toml_edit::Table;
 
 use crate::config::{self, Config, ConfigError};
 use crate::home::Home;
+use crate::servers;
 use crate::trust::{self, Distrust, Kind};
 
 pub use edit::{EditError, Snapshot, remove, set};
@@ -38,7 +40,7 @@ pub struct Named {
 }
 
 /// Every value that must never be shown.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Secrets {
     named: Vec<Named>,
     /// Credentials that stand in server entries and in the URLs of the configuration. They have no name people gave them.
@@ -76,6 +78,17 @@ pub struct Loaded {
     pub secrets: Secrets,
     /// Variables that are not set, values that are hidden by others, secrets that the configuration asks for in vain.
     pub warnings: Vec<String>,
+    /// What is wrong with entries of servers and with plugins.
+    pub server_warnings: Vec<String>,
+    /// The servers whose entries were read for what must be hidden in them.
+    pub(crate) servers: Vec<Wanted>,
+}
+
+impl Loaded {
+    /// How many servers the files and plugins name, those included whose entries cannot be used.
+    pub fn server_count(&self) -> usize {
+        self.servers.len()
+    }
 }
 
 impl Secrets {
@@ -92,16 +105,17 @@ impl Secrets {
             let text = config::utf8(&path, content.bytes)?;
             let document = config::toml(&path, &text)?;
             secrets.named = from_file(&path, document.as_table())?;
-            secrets.literal = literal::credentials(document.as_table());
             warnings.extend(config::keys::unread_tables(&path, document.as_table()));
             secrets.changed = Some(Timestamp::from_millis(content.changed.saturating_mul(1000)));
         }
         for name in &config.secrets.from_env {
             secrets.take_variable(name, environment(name), &mut warnings);
         }
-        secrets.literal.extend(from_config(home, config)?);
+        secrets.literal.extend(from_config(config));
+        let found = servers::read(home, config, &secrets, environment)?;
+        secrets.literal.extend(found.credentials);
         warnings.extend(config.telemetry.warning(&secrets));
-        Ok(Loaded { secrets, warnings })
+        Ok(Loaded { secrets, warnings, server_warnings: found.warnings, servers: found.wanted })
     }
 
     fn take_variable(&mut self, name: &str, value: Option<String>, warnings: &mut Vec<String>) {
@@ -120,6 +134,11 @@ impl Secrets {
         } else {
             self.named.push(Named { name: name.to_owned(), value, source: Source::Environment });
         }
+    }
+
+    /// Hides those too, under their names: credentials of servers that stand in no file.
+    pub(crate) fn hide(&mut self, credentials: Vec<(String, Secret)>) {
+        self.literal.extend(credentials);
     }
 
     /// The named secrets.
@@ -174,15 +193,10 @@ fn from_file(path: &Path, root: &Table) -> Result<Vec<Named>, SecretsError> {
     Ok(named)
 }
 
-/// Credentials in `config.toml`: in server entries, in the URLs of the database, of the anchor and of the collector of
-/// spans, and in what is sent to that.
-fn from_config(home: &Home, config: &Config) -> Result<Vec<(String, Secret)>, SecretsError> {
-    let path = home.config();
+/// Credentials in `config.toml`: in the URLs of the database, of the anchor and of the collector of spans, and in what is
+/// sent to that.
+fn from_config(config: &Config) -> Vec<(String, Secret)> {
     let mut found = Vec::new();
-    if let Some(content) = trust::read(&path, Kind::Program)? {
-        let text = config::utf8(&path, content.bytes)?;
-        found.extend(literal::credentials(config::toml(&path, &text)?.as_table()));
-    }
     let passwords = config.database.passwords().into_iter();
     found.extend(passwords.flat_map(|password| literal::forms("DATABASE_PASSWORD", password)));
     let anchor = config.audit.anchor_url.address().map(|address| address.credentials());
@@ -195,7 +209,7 @@ fn from_config(home: &Home, config: &Config) -> Result<Vec<(String, Secret)>, Se
         let likely = credentials.filter(|(name, value)| literal::is_likely(name, value));
         found.extend(likely.flat_map(|(_, value)| literal::forms(called, &value)));
     }
-    Ok(found)
+    found
 }
 
 #[cfg(test)]

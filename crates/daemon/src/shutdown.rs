@@ -108,6 +108,8 @@ pub(crate) async fn end(daemon: &Daemon, lock: Lock) {
         daemon.stop.giving_up.cancel();
         daemon.stop.idle(WIND_DOWN).await;
     }
+    // Nobody calls any more. What they say while they end is still recorded.
+    daemon.desk.fleet.stop().await;
     if let Err(fault) = daemon.sessions.write_down(daemon.clock.now()).await {
         tracing::warn!(target: "covenant", cause = fault.cause(), "when sessions were last used is not kept: {fault}");
     }

@@ -9,6 +9,7 @@ use covenant_gate::gate::Parts as GateParts;
 use covenant_gate::provider::{Completions, Prompts, Resources};
 use covenant_gate::{Clock, Fault, Gate, SystemClock, Tool, ToolRegistry};
 use covenant_model::audit::Kind;
+use covenant_runner::nursery::Launcher;
 use covenant_store::Store;
 use parking_lot::RwLock;
 
@@ -32,6 +33,7 @@ use crate::otlp::Export;
 use crate::running::{self, Running};
 use crate::runs;
 use crate::secrets::{Secrets, SecretsError};
+use crate::servers::{Desk, Outfit, Reading, watch};
 use crate::shutdown::{self, Stop};
 use crate::tls::{Certificate, Tls};
 use crate::trust;
@@ -50,6 +52,8 @@ pub struct Options {
     pub environment: Environment,
     /// How long running calls may go on when it stops.
     pub drain: Duration,
+    /// What stands beside every program it starts: this program once more, unless a program that is none embeds it.
+    pub launcher: Launcher,
     /// What it offers beside what is built in. The program has nothing to add; others that embed a daemon may.
     pub extra: Extra,
 }
@@ -107,6 +111,7 @@ impl Options {
             clock: Arc::new(SystemClock),
             environment: Arc::new(|name| std::env::var(name).ok()),
             drain: shutdown::DRAIN,
+            launcher: Launcher::own(),
             extra: Extra::default(),
         }
     }
@@ -114,19 +119,19 @@ impl Options {
 
 /// Starts a daemon. When this returns, it serves.
 pub async fn start(options: Options) -> Result<Running, StartError> {
-    let Options { home, overrides, echo, clock, environment, drain, extra } = options;
+    let Options { home, overrides, echo, clock, environment, drain, launcher, extra } = options;
     let mut remarks = home.prepare()?;
     let socket = home.socket_to_bind()?;
     let started_at = clock.now();
     let lock = Lock::take(&home, &note(&socket, started_at))?;
     let config::Loaded { config, warnings } = Config::load(&home, &overrides)?;
     remarks.extend(warnings);
-    let read = Secrets::load(&home, &config, &*environment)?;
-    remarks.extend(read.warnings);
+    let reading = Reading::read(&home, &config, &*environment, &[])?;
+    remarks.extend(reading.warnings.iter().cloned());
     let tls = Certificate::load(&home, &config.http).map_err(ConfigError::from)?.map(Tls::new);
     let identity = Identity::load_or_make(&home)?;
-    let logs = open_logs(&home, &config, echo, &clock, &read.secrets)?;
-    runs::sweep(&home).await?;
+    let logs = open_logs(&home, &config, echo, &clock, &reading.secrets)?;
+    let nursery = runs::nursery(&home, launcher).await?;
     let files = running::raise_file_limit();
     let fresh = first::is_fresh(&home, &config);
     let store = Store::open(&config.database.url, home.root()).await?;
@@ -135,20 +140,32 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         Sink::Files => open_audit(&home, &config, &identity, &clock)?,
         Sink::Database => open_audit_in(&store, &chain, &identity, &clock).await?,
     };
-    let gate = open_gate(&config, &read.secrets, identity, &store, audit, &clock, extra).await?;
+    let gate = open_gate(&config, &reading.secrets, identity, &store, audit, &clock, extra).await?;
     if fresh {
         first::grant_clock(&home, &gate).await?;
     }
     let listeners = listen::listen(&socket, &config.http)?;
     let listen = listeners.addresses();
+    let anchor_at = config.audit.anchor_url.address();
+    let secrets = Arc::new(reading.secrets.clone());
+    let settings = Arc::new(RwLock::new(Settings { config: Arc::new(config), secrets }));
+    let outfit = Outfit {
+        nursery,
+        home: &home,
+        settings: &settings,
+        listen: &listen,
+        gate: &gate,
+        environment: &environment,
+    };
     let daemon = Arc::new(Daemon {
-        anchor: Anchor::new(config.audit.anchor_url.address()),
+        anchor: Anchor::new(anchor_at),
+        desk: Desk::new(outfit.fleet()),
         sessions: Sessions::new(Arc::clone(&store), serve::most_streams(files)),
         bodies: Bodies::new(),
         spans: Export::default(),
         stop: Stop::new(drain),
         changing: tokio::sync::Mutex::default(),
-        settings: RwLock::new(Settings { config: Arc::new(config), secrets: Arc::new(read.secrets) }),
+        settings,
         home,
         gate,
         store,
@@ -164,12 +181,15 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     });
     daemon.aim_spans();
     daemon.gate.record_own(Kind::DaemonStarted, Some(covenant_model::VERSION)).await?;
+    // Nobody is served who would not yet see what servers are known to have.
+    daemon.begin_servers(reading).await;
     serve_all(&daemon, listeners, files);
     tokio::spawn(follower::follow(Arc::clone(&daemon)));
     tokio::spawn(anchor::follow(Arc::clone(&daemon)));
     tokio::spawn(neighbours::follow(Arc::clone(&daemon)));
     tokio::spawn(lapse::follow(Arc::clone(&daemon)));
     tokio::spawn(sessions::follow(Arc::clone(&daemon)));
+    tokio::spawn(watch::follow(Arc::clone(&daemon)));
     announce(&daemon, &remarks);
     Running::new(daemon, lock, remarks).map_err(StartError::Signals)
 }

@@ -35,6 +35,10 @@ pub enum Distrust {
     #[error("{0} is not an ordinary file; put a file there, or remove it", path.display())]
     #[expect(missing_docs, reason = "the sentence says what each part is")]
     NotAFile { path: PathBuf },
+    /// It is something else than a directory.
+    #[error("{0} is not a directory; make one there, or name another", path.display())]
+    #[expect(missing_docs, reason = "the sentence says what each part is")]
+    NotADirectory { path: PathBuf },
     /// It is a link where none may be.
     #[error("{0} is a link; secrets and keys must be files of their own: put the file itself there", path.display())]
     #[expect(missing_docs, reason = "the sentence says what each part is")]
@@ -50,7 +54,7 @@ pub enum Distrust {
 }
 
 /// The most bytes a configuration or secrets file may have.
-const LIMIT: u64 = 1024 * 1024;
+pub(crate) const LIMIT: u64 = 1024 * 1024;
 
 /// A file's bytes and when it last changed, if it is there and can be trusted. `None` if there is none.
 pub fn read(path: &Path, kind: Kind) -> Result<Option<Content>, Distrust> {
@@ -64,6 +68,40 @@ pub fn read(path: &Path, kind: Kind) -> Result<Option<Content>, Distrust> {
         return Err(Distrust::TooLarge { path: path.to_owned(), limit: LIMIT });
     }
     Ok(Some(Content { bytes, changed: u64::try_from(metadata.mtime()).unwrap_or_default() }))
+}
+
+/// Whether there is a directory, and nobody else may put files there that can start programs.
+pub(crate) fn directory(path: &Path) -> Result<bool, Distrust> {
+    let metadata = match path.metadata() {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(Distrust::Io { path: path.to_owned(), error }),
+    };
+    if !metadata.is_dir() {
+        return Err(Distrust::NotADirectory { path: path.to_owned() });
+    }
+    judge_owner(path, &metadata, Kind::Program).map(|()| true)
+}
+
+/// Whether nobody else can have put there what a path leads to. Links are followed; what is judged is the place itself and
+/// every directory above it, up to `top` where it lies in there, else all of them. Of what is not there yet, the nearest
+/// directory that is.
+pub(crate) fn place(path: &Path, top: &Path) -> Result<(), Distrust> {
+    let io = |error| Distrust::Io { path: path.to_owned(), error };
+    let there = path.ancestors().find(|path| path.exists()).unwrap_or(path);
+    let (real, top) = (there.canonicalize().map_err(io)?, top.canonicalize().map_err(io)?);
+    let within = real.starts_with(&top);
+    for (height, part) in real.ancestors().enumerate() {
+        let metadata = part.metadata().map_err(io)?;
+        // In a sticky directory others cannot replace what is not theirs.
+        if height == 0 || !(metadata.is_dir() && metadata.mode() & 0o1000 != 0) {
+            judge_owner(part, &metadata, Kind::Program)?;
+        }
+        if within && part == top {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// What was read.
@@ -93,10 +131,14 @@ fn open(path: &Path, kind: Kind) -> Result<Option<File>, Distrust> {
 }
 
 fn judge(path: &Path, metadata: &Metadata, kind: Kind) -> Result<(), Distrust> {
-    let path = || path.to_owned();
     if !metadata.is_file() {
-        return Err(Distrust::NotAFile { path: path() });
+        return Err(Distrust::NotAFile { path: path.to_owned() });
     }
+    judge_owner(path, metadata, kind)
+}
+
+fn judge_owner(path: &Path, metadata: &Metadata, kind: Kind) -> Result<(), Distrust> {
+    let path = || path.to_owned();
     let (us, owner, mode) = (user(), metadata.uid(), metadata.mode() & 0o777);
     let root_may = kind == Kind::Program && owner == 0;
     if owner != us && !root_may {
@@ -158,6 +200,52 @@ mod tests {
         symlink(&path, &link).unwrap();
         assert!(read(&link, Kind::Program).unwrap().is_some());
         assert!(matches!(read(&link, Kind::Private), Err(Distrust::Link { .. })));
+    }
+
+    #[test]
+    fn a_directory_that_others_may_write_is_refused_and_none_is_no_error() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(!directory(&dir.path().join("no")).unwrap());
+        assert!(directory(dir.path()).unwrap());
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(directory(dir.path()), Err(Distrust::Writable { .. })));
+        let (_dir, path) = file(0o600);
+        assert!(matches!(directory(&path), Err(Distrust::NotADirectory { .. })));
+    }
+
+    #[test]
+    fn a_place_is_judged_with_the_directories_above_it_and_where_links_lead() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let (top, other) = (dir.path().join("top"), dir.path().join("other"));
+        for directory in [&top, &top.join("bin"), &other] {
+            fs::create_dir(directory).unwrap();
+            open(directory, 0o755);
+        }
+        let (file, link) = (top.join("bin/run"), top.join("link"));
+        fs::write(&file, "x").unwrap();
+        open(&file, 0o755);
+        symlink(other.join("run"), &link).unwrap();
+        fs::write(other.join("run"), "x").unwrap();
+        open(&other.join("run"), 0o755);
+        for path in [&file, &link, &top.join("none/at/all")] {
+            place(path, &top).unwrap();
+        }
+        open(&other, 0o777);
+        assert!(
+            matches!(place(&link, &top), Err(Distrust::Writable { path, .. }) if path.ends_with("other"))
+        );
+        open(&other, 0o1777);
+        place(&link, &top).unwrap();
+        open(&top.join("bin"), 0o775);
+        assert!(matches!(place(&file, &top), Err(Distrust::Writable { path, .. }) if path.ends_with("bin")));
+        open(&top.join("bin"), 0o755);
+        open(&file, 0o757);
+        assert!(matches!(place(&file, &top), Err(Distrust::Writable { path, .. }) if path.ends_with("run")));
+        open(&file, 0o755);
+        open(dir.path(), 0o777);
+        place(&file, &top).unwrap();
+        assert!(place(&link, &top).is_err(), "it lies outside");
     }
 
     #[test]

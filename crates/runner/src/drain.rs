@@ -7,7 +7,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::Instant;
 
-use crate::nursery::Scrub;
+use crate::nursery::{Errors, Hear};
 use crate::tail::{Cutter, Tail};
 
 /// As many bytes may be logged at once.
@@ -27,9 +27,9 @@ const LINE_COST: u64 = 64;
 const CHUNK: usize = 16 * 1024;
 
 /// Reads to the end.
-pub(crate) async fn drain(mut pipe: Receiver, tail: Arc<Tail>, scrub: Scrub, name: String, run: String) {
-    let mut log = Log { name, run, pace: Pace::new(Instant::now()) };
-    let mut cutter = Cutter::new(scrub);
+pub(crate) async fn drain(mut pipe: Receiver, tail: Arc<Tail>, errors: Errors, name: String, run: String) {
+    let mut log = Log { name, run, pace: Pace::new(Instant::now()), hear: errors.hear };
+    let mut cutter = Cutter::new(errors.scrub);
     let mut chunk = vec![0; CHUNK];
     // A pipe that breaks has ended.
     while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
@@ -44,6 +44,7 @@ struct Log {
     name: String,
     run: String,
     pace: Pace,
+    hear: Option<Hear>,
 }
 
 impl Log {
@@ -51,7 +52,14 @@ impl Log {
         if let Some(left_out) = self.pace.admit(&line, now) {
             self.say_left_out(left_out);
             let (name, run) = (&*self.name, &*self.run);
-            tracing::info!(target: "child", name, run, "{line}");
+            if self.hear.is_some() {
+                tracing::debug!(target: "child", name, run, "{line}");
+            } else {
+                tracing::info!(target: "child", name, run, "{line}");
+            }
+        }
+        if let Some(hear) = &self.hear {
+            hear(&line);
         }
         tail.push(line);
     }

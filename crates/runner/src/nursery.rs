@@ -25,6 +25,18 @@ use crate::wire::Wire;
 /// Takes the secrets out of one line of standard error.
 pub type Scrub = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
+/// Hears every line of standard error, once its secrets are taken out and as far as it is shown. It must not wait.
+pub type Hear = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// What is done with each line of standard error.
+#[derive(Clone)]
+pub struct Errors {
+    /// Takes its secrets out.
+    pub scrub: Scrub,
+    /// Who hears it. Then the log is not the only one to have it, and has it among the details.
+    pub hear: Option<Hear>,
+}
+
 /// The program that stands beside every child and watches it: ours, started again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
@@ -70,7 +82,12 @@ impl Nursery {
     /// Starts a program, and comes back when it runs. Who gives up waiting gives up the program.
     ///
     /// Needs a Tokio runtime that lives as long as the child does.
-    pub async fn start(&self, mut order: Order, scrub: Scrub) -> Result<Child, StartError> {
+    pub async fn start(&self, order: Order, scrub: Scrub) -> Result<Child, StartError> {
+        self.start_heard(order, Errors { scrub, hear: None }).await
+    }
+
+    /// The same, with a word on what is done with its standard error.
+    pub async fn start_heard(&self, mut order: Order, errors: Errors) -> Result<Child, StartError> {
         let run = new_run()?;
         #[cfg(target_os = "linux")]
         if let Some(sandbox) = &mut order.sandbox {
@@ -83,7 +100,7 @@ impl Nursery {
         let launcher = launch::start(&self.launcher, &run, socket)?;
         let tail = Arc::new(Tail::default());
         let drain =
-            tokio::spawn(drain(pipes.errors, Arc::clone(&tail), scrub, order.name.clone(), run.clone()));
+            tokio::spawn(drain(pipes.errors, Arc::clone(&tail), errors, order.name.clone(), run.clone()));
         let (asks, asked) = mpsc::unbounded_channel();
         let (end, ended) = watch::channel(None);
         let (ready, readied) = oneshot::channel();

@@ -17,10 +17,8 @@ pub(super) const KEYS: &[&str] = &[
     "allowed_hosts",
     "session_idle_secs",
     "max_sessions",
+    "remote_admin",
 ];
-
-/// Documented keys that this version does not use.
-pub(super) const LATER: &[&str] = &["remote_admin"];
 
 /// How many seconds a session may be idle: below that, a client that thinks would lose its session.
 const IDLE: RangeInclusive<u64> = 60..=366 * 86_400;
@@ -48,6 +46,8 @@ pub struct Http {
     pub session_idle_secs: u64,
     /// How many MCP sessions there may be; beyond that, the one idle longest ends.
     pub max_sessions: usize,
+    /// Whether servers with a `command`, or with variables and secrets of this machine, can be added from other machines.
+    pub remote_admin: bool,
 }
 
 impl Default for Http {
@@ -61,6 +61,7 @@ impl Default for Http {
             allowed_hosts: Vec::new(),
             session_idle_secs: 86_400,
             max_sessions: 10_000,
+            remote_admin: false,
         }
     }
 }

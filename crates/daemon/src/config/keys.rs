@@ -15,7 +15,7 @@ struct Section {
 
 /// The sections this version reads.
 const SECTIONS: &[Section] = &[
-    Section { name: "http", used: super::http::KEYS, later: super::http::LATER },
+    Section { name: "http", used: super::http::KEYS, later: &[] },
     Section { name: "operator", used: super::operator::KEYS, later: &[] },
     Section { name: "cluster", used: super::cluster::KEYS, later: &[] },
     Section { name: "database", used: super::database::KEYS, later: &[] },
@@ -28,20 +28,40 @@ const SECTIONS: &[Section] = &[
     Section { name: "telemetry", used: super::telemetry::KEYS, later: &[] },
     Section { name: "web", used: super::web::KEYS, later: &[] },
     Section { name: "sandbox", used: super::sandbox::KEYS, later: &[] },
+    Section { name: "plugins", used: super::plugins::KEYS, later: &[] },
+    Section { name: "workspace", used: super::workspace::KEYS, later: &[] },
 ];
 
 /// Sections that are part of the documented surface and that this version does not read.
-const LATER: &[&str] =
-    &["agents", "calendars", "chat", "github", "mcp", "oidc", "plugins", "scripts", "vault", "workspace"];
+const LATER: &[&str] = &["agents", "calendars", "chat", "github", "oidc", "scripts", "vault"];
+
+/// The section of external servers, whose entries are warned about where they are read.
+const SERVERS: &str = "mcp";
+
+/// What other hosts call it.
+const MEANT_SERVERS: &[&str] = &["mcpServers", "mcp_servers", "mcp-servers", "mcp_server", "servers"];
+
+/// What is wrong with a section that has no effect.
+fn unread(name: &str) -> &'static str {
+    if LATER.contains(&name) {
+        "is not used by this version"
+    } else if MEANT_SERVERS.contains(&name) {
+        "is not a known section; write each server as [[mcp.servers]]"
+    } else {
+        "is not a known section"
+    }
+}
+
+/// Whether a table of a plugin was meant to hold servers.
+pub(crate) fn means_servers(name: &str) -> bool {
+    MEANT_SERVERS.contains(&name)
+}
 
 /// One sentence for each table of `secrets.toml` that has no effect.
 pub(crate) fn unread_tables(path: &Path, root: &Table) -> Vec<String> {
-    let unread = root.iter().filter(|(name, _)| *name != "secrets");
-    let remark = |(name, _): (&str, &Item)| {
-        let rest =
-            if LATER.contains(&name) { "is not used by this version" } else { "is not a known section" };
-        format!("{}: [{}] {rest}", path.display(), shown(name))
-    };
+    let unread = root.iter().filter(|(name, _)| *name != "secrets" && *name != SERVERS);
+    let remark =
+        |(name, _): (&str, &Item)| format!("{}: [{}] {}", path.display(), shown(name), self::unread(name));
     unread.map(remark).collect()
 }
 
@@ -53,11 +73,9 @@ pub(super) fn warnings(path: &Path, text: &str, root: &Table) -> Vec<String> {
         let (line, _) = place::of(text, span.map_or(0, |span| span.start));
         warnings.push(format!("{}, line {line}: {key} {rest}", path.display()));
     };
-    for (name, item) in root {
+    for (name, item) in root.iter().filter(|(name, _)| *name != SERVERS) {
         let Some(section) = SECTIONS.iter().find(|section| section.name == name) else {
-            let rest =
-                if LATER.contains(&name) { "is not used by this version" } else { "is not a known section" };
-            say(format!("[{}]", shown(name)), root, name, rest);
+            say(format!("[{}]", shown(name)), root, name, unread(name));
             continue;
         };
         let Item::Table(table) = item else { continue };
@@ -75,6 +93,6 @@ pub(super) fn warnings(path: &Path, text: &str, root: &Table) -> Vec<String> {
 }
 
 /// A key as it may stand in a message: short, and without characters that steer a terminal.
-fn shown(key: &str) -> String {
+pub(crate) fn shown(key: &str) -> String {
     key.chars().take(64).flat_map(char::escape_debug).collect()
 }

@@ -22,13 +22,17 @@ pub(super) fn origin(path: &Path, text: &str, document: &toml_edit::Document<&st
     }
 }
 
-/// The dotted key in whose value that byte stands.
+/// The dotted key in whose value that byte stands. A list of tables reaches from its first to its last, over whatever
+/// stands between them, so the shortest counts.
 pub(super) fn key(root: &toml_edit::Table, offset: usize) -> Option<String> {
-    let holds = |item: &toml_edit::Item| item.span().is_some_and(|span| span.contains(&offset));
-    root.iter().find_map(|(section, item)| {
-        let mut keys = item.as_table_like()?.iter();
-        keys.find(|(_, value)| holds(value)).map(|(key, _)| format!("{section}.{key}"))
-    })
+    let sections = root.iter().filter_map(|(section, item)| Some((section, item.as_table_like()?)));
+    let keys =
+        sections.flat_map(|(section, table)| table.iter().map(move |(key, item)| (section, key, item)));
+    let holding = keys.filter_map(|(section, key, item)| {
+        let span = item.span().filter(|span| span.contains(&offset))?;
+        Some((span.len(), format!("{section}.{key}")))
+    });
+    holding.min_by_key(|(length, _)| *length).map(|(_, key)| key)
 }
 
 #[cfg(test)]
@@ -43,6 +47,15 @@ mod tests {
         assert_eq!(at("\"yes\"").as_deref(), Some("http.behind_proxy"));
         assert_eq!(at("echo").as_deref(), Some("rate_limit.tools"));
         assert_eq!(at("[rate_limit]"), None);
+    }
+
+    #[test]
+    fn what_stands_between_two_tables_of_a_list_is_none_of_it() {
+        let text =
+            "[[mcp.servers]]\nname = \"a\"\n[limits]\noutput_bytes = \"x\"\n[[mcp.servers]]\nname = \"b\"\n";
+        let document = toml_edit::Document::parse(text).unwrap();
+        let at = |part: &str| key(document.as_table(), text.find(part).unwrap());
+        assert_eq!(at("\"x\"").as_deref(), Some("limits.output_bytes"));
     }
 
     #[test]

@@ -11,6 +11,14 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
+fn a_number_that_is_none_is_told_with_its_key_and_in_words() {
+    let text =
+        "[[mcp.servers]]\nname = \"a\"\n[limits]\noutput_bytes = \"a\"\n[[mcp.servers]]\nname = \"b\"\n";
+    let told = refused(text);
+    assert!(told.contains("`limits.output_bytes`") && told.contains("expected a whole number"), "{told}");
+}
+
+#[test]
 fn an_empty_file_is_the_documented_defaults() {
     let loaded = parse("").unwrap();
     assert!(loaded.warnings.is_empty());
@@ -68,6 +76,10 @@ fn each_section_refuses_what_makes_no_sense_and_names_the_key_and_its_place() {
         ("[web]\nallow_hosts = [\"10.0.0.1\"]", "`web.allow_hosts` holds `10.0.0.1`, which is an address"),
         ("[web]\nallow_hosts = \"git.example.org\"", "`web.allow_hosts`: invalid type"),
         ("[sandbox]\nrequired = \"yes\"", "`sandbox.required`: invalid type"),
+        ("[plugins]\ndirs = [\"\"]", "`plugins.dirs` holds an empty path"),
+        ("[plugins]\ndirs = \"plugins\"", "`plugins.dirs`: invalid type"),
+        ("[workspace]\npath = \"\"", "`workspace.path` is empty"),
+        ("[workspace]\npath = [1]", "`workspace.path`: invalid type"),
     ] {
         let refused = refused(text);
         assert!(refused.contains(part) && refused.starts_with("config.toml, line 2"), "{refused}");
@@ -87,16 +99,15 @@ fn an_address_that_others_reach_needs_tls_or_a_proxy() {
 
 #[test]
 fn unknown_keys_are_warned_about_by_path_and_later_ones_say_so() {
-    let text = "[http]\nlisen = \"x\"\nremote_admin = true\n[htpp]\nx = 1\n[[mcp.servers]]\nname = \"a\"\n[approvals]\nwait_secs = 0\n";
+    let text = "[http]\nlisen = \"x\"\n[htpp]\nx = 1\n[vault]\nx = 1\n[approvals]\nwait_secs = 0\n";
     let warnings = parse(text).unwrap().warnings;
     assert_eq!(
         warnings,
         [
-            "config.toml, line 2: `http.lisen` is not a known key; [http] has listen, tls_cert, tls_key, behind_proxy, public_url, allowed_hosts, session_idle_secs, max_sessions",
-            "config.toml, line 3: `http.remote_admin` is not used by this version",
-            "config.toml, line 4: [htpp] is not a known section",
-            "config.toml, line 6: [mcp] is not used by this version",
-            "config.toml, line 9: `approvals.wait_secs` is not used by this version",
+            "config.toml, line 2: `http.lisen` is not a known key; [http] has listen, tls_cert, tls_key, behind_proxy, public_url, allowed_hosts, session_idle_secs, max_sessions, remote_admin",
+            "config.toml, line 3: [htpp] is not a known section",
+            "config.toml, line 5: [vault] is not used by this version",
+            "config.toml, line 8: `approvals.wait_secs` is not used by this version",
         ]
     );
 }

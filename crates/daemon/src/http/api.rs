@@ -5,5 +5,6 @@ pub(crate) mod capabilities;
 pub(crate) mod clients;
 pub(crate) mod list;
 pub(crate) mod secrets;
+pub(crate) mod servers;
 pub(crate) mod status;
 pub(crate) mod tools;

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, delete, get, post, put};
 use http::StatusCode;
 
-use super::api::{audit, capabilities, clients, secrets, status, tools};
+use super::api::{audit, capabilities, clients, secrets, servers, status, tools};
 use super::reply::Failure;
 use super::{openapi, upgrade};
 use crate::daemon::Daemon;
@@ -38,6 +38,14 @@ fn routes() -> Vec<(&'static str, MethodRouter<Arc<Daemon>>)> {
         ("/api/v1/clients/{name}", delete(clients::revoke)),
         ("/api/v1/secrets", get(secrets::list)),
         ("/api/v1/secrets/{name}", put(secrets::set).delete(secrets::remove)),
+        ("/api/v1/mcp/servers", get(servers::list).post(servers::add)),
+        ("/api/v1/mcp/servers/{name}", get(servers::show).delete(servers::remove)),
+        ("/api/v1/mcp/servers/{name}/tools", get(servers::list_tools)),
+        ("/api/v1/mcp/servers/{name}/connect", post(servers::connect)),
+        ("/api/v1/mcp/servers/{name}/disconnect", post(servers::disconnect)),
+        ("/api/v1/mcp/servers/{name}/restart", post(servers::restart)),
+        ("/api/v1/mcp/servers/{name}/test", post(servers::test)),
+        ("/api/v1/mcp/servers/{name}/logs", get(servers::logs)),
         ("/api/v1/audit", get(audit::recent)),
         ("/api/v1/audit/watch", get(audit::watch)),
         ("/api/v1/audit/export", get(audit::export)),

@@ -50,6 +50,16 @@ fn secrets_come_from_the_file_and_from_the_environment() {
 }
 
 #[test]
+fn what_is_wrong_with_servers_is_no_remark_about_secrets() {
+    let (_dir, home) = home();
+    put(&home, "[[mcp.servers]]\nname = \"a\"\n[[mcp.servers]]\nname = \"b\"\ncommand = \"x\"\n");
+    let loaded = load(&home, &[]).unwrap();
+    assert_eq!((loaded.warnings.as_slice(), loaded.server_count()), (&[][..], 2));
+    let [warning] = loaded.server_warnings.as_slice() else { panic!("{:?}", loaded.server_warnings) };
+    assert!(warning.contains("`command` is missing"), "{warning}");
+}
+
+#[test]
 fn a_name_in_both_places_is_taken_from_the_file_and_both_values_are_hidden() {
     let (_dir, home) = home();
     put(&home, "[secrets]\nFROM_ENV = \"value-of-the-file\"\n");

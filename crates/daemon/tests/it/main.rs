@@ -17,6 +17,7 @@ mod follower;
 mod house;
 mod http;
 mod keeper;
+mod launcher;
 mod lifecycle;
 mod mcp;
 #[path = "../../../../testkit/src/mcp.rs"]
@@ -24,6 +25,7 @@ pub mod mcp_client;
 #[path = "../../../../testkit/src/postgres.rs"]
 pub mod postgres;
 mod runs;
+mod servers;
 mod sink;
 mod telemetry;
 #[path = "../../../../testkit/src/wait.rs"]

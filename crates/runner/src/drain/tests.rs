@@ -11,6 +11,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 use super::*;
 use crate::linux::alone::alone;
+use crate::nursery::Scrub;
 
 #[test]
 fn a_flood_is_logged_at_its_pace_and_says_what_was_left_out() {
@@ -48,7 +49,11 @@ async fn everything_is_read_and_the_end_kept() {
     let pipe = Receiver::from_owned_fd(reader.into()).unwrap();
     let tail = Arc::new(Tail::default());
     let scrub: Scrub = Arc::new(|line: &str| line.replace("secret", "[]"));
-    let draining = tokio::spawn(drain(pipe, Arc::clone(&tail), scrub, "name".into(), "run".into()));
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let ear = Arc::clone(&heard);
+    let errors =
+        Errors { scrub, hear: Some(Arc::new(move |line| ear.lock().unwrap().push(line.to_owned()))) };
+    let draining = tokio::spawn(drain(pipe, Arc::clone(&tail), errors, "name".into(), "run".into()));
     let writing = std::thread::spawn(move || {
         for _ in 0..1000 {
             writer.write_all(&[b'x'; 10_000]).unwrap();
@@ -58,6 +63,7 @@ async fn everything_is_read_and_the_end_kept() {
     draining.await.unwrap();
     writing.join().unwrap();
     assert!(tail.text().ends_with("… (cut)\na []\nthe end"), "{}", tail.text());
+    assert_eq!(heard.lock().unwrap().join("\n"), tail.text(), "whoever hears it hears what is kept");
 }
 
 /// Takes down what is logged, each event as one text.
@@ -114,7 +120,8 @@ async fn lines_are_logged() {
             writer.write_all(&b"flood\n".repeat(1000)).unwrap();
         }
     });
-    drain(pipe, Arc::new(Tail::default()), scrub, "name".into(), "run".into()).await;
+    let errors = Errors { scrub, hear: None };
+    drain(pipe, Arc::new(Tail::default()), errors, "name".into(), "run".into()).await;
     writing.join().unwrap();
     let notes = notes.0.lock().unwrap();
     assert_eq!(notes[0], r#"child message=my [] name="name" run="run""#);

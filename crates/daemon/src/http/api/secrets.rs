@@ -15,7 +15,8 @@ use super::super::document::{Asked, Document, Segment};
 use super::super::reply::{self, Failure};
 use super::list::Part;
 use crate::daemon::Daemon;
-use crate::secrets::{self, EditError, Secrets, Snapshot};
+use crate::reload::{By, ReloadError};
+use crate::secrets::{self, EditError, SecretsError, Snapshot};
 
 /// The names, and where each value comes from.
 pub(crate) async fn list(
@@ -72,20 +73,28 @@ async fn change(
     if !edited {
         return Ok(false);
     }
-    let failure = match Secrets::load(&daemon.home, &daemon.config(), &*daemon.environment) {
-        Err(error) => failed(&error.into()),
-        Ok(read) => {
-            daemon.take_secrets(read.secrets);
-            match daemon.gate.record(operator, kind, name, None).await {
-                Ok(()) => return Ok(true),
+    let failure = match daemon.read_servers() {
+        Err(error) => unread(error),
+        Ok(reading) => {
+            daemon.take_secrets(reading.secrets.clone());
+            let recorded = async {
+                daemon.gate.record(operator, kind, name, None).await?;
+                daemon.record_servers(By::Watch, &reading, None).await
+            };
+            match recorded.await {
+                Ok(()) => {
+                    // Servers whose entries name it have another plan now.
+                    daemon.take_servers(reading).await;
+                    return Ok(true);
+                }
                 Err(fault) => fault.into(),
             }
         }
     };
     let home = daemon.home.clone();
     blocking(move || before.put_back(&home)).await?.map_err(|error| failed(&error))?;
-    if let Ok(read) = Secrets::load(&daemon.home, &daemon.config(), &*daemon.environment) {
-        daemon.take_secrets(read.secrets);
+    if let Ok(reading) = daemon.read_servers() {
+        daemon.take_secrets(reading.secrets);
     }
     Err(failure)
 }
@@ -93,6 +102,14 @@ async fn change(
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     let stopped = |error| Failure::from(Fault::new("the daemon is stopping", error));
     tokio::task::spawn_blocking(work).await.map_err(stopped)
+}
+
+fn unread(error: ReloadError) -> Failure {
+    match error {
+        ReloadError::Fault(fault) => fault.into(),
+        ReloadError::Secrets(error) => failed(&error.into()),
+        ReloadError::Config(error) => failed(&SecretsError::from(error).into()),
+    }
 }
 
 fn failed(error: &EditError) -> Failure {

@@ -82,6 +82,11 @@ fn place(words: &[String], spec: &str) -> Option<String> {
     Some(format!("{rank}~{name}"))
 }
 
+/// The name in a spec.
+pub(super) fn name(spec: &str) -> Option<String> {
+    serde_json::from_str::<Told<'_>>(spec).ok().map(|told| told.name.into_owned())
+}
+
 /// One tool of that list.
 pub(crate) async fn show(
     State(daemon): State<Arc<Daemon>>,
