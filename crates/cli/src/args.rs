@@ -31,6 +31,7 @@ Examples:
   covenant capabilities grant tool.call.echo    # allow yourself one of them
   covenant tools call echo --args '{\"text\":\"hi\"}'
   covenant clients add claude --preset read-only   # a token for an MCP client
+  covenant mcp add time uvx mcp-server-time     # a server behind the gate
   covenant --mcp                                # speak MCP on stdin and stdout
   covenant audit recent                         # see what happened
 
@@ -89,6 +90,8 @@ pub(crate) enum Command {
     Doctor(cmd::doctor::Doctor),
     #[command(subcommand, after_help = cmd::tools::EXAMPLES)]
     Tools(cmd::tools::Tools),
+    #[command(subcommand, after_help = cmd::servers::EXAMPLES)]
+    Mcp(cmd::servers::Servers),
     #[command(subcommand, after_help = cmd::capabilities::EXAMPLES)]
     Capabilities(cmd::capabilities::Capabilities),
     #[command(subcommand, after_help = cmd::clients::EXAMPLES)]
@@ -175,6 +178,16 @@ pub(crate) fn client(text: &str) -> Result<String, String> {
             Err("a client's name is 1 to 64 letters, digits, `_`, `-` and `.`, such as `claude`".to_owned())
         }
     }
+}
+
+/// Reads the name of an external server; which ones there are, the daemon knows.
+pub(crate) fn server(text: &str) -> Result<String, String> {
+    let fits = (1..=64).contains(&text.chars().count()) && !text.trim().is_empty();
+    if fits && !text.chars().any(char::is_control) {
+        return Ok(text.to_owned());
+    }
+    Err("a server's name is 1 to 64 printable characters, such as `github`; see which there are: covenant mcp list"
+        .to_owned())
 }
 
 /// Reads the arguments of a call: one JSON object.

@@ -11,6 +11,7 @@ pub(crate) mod logs;
 pub(crate) mod mcp;
 pub(crate) mod sandbox;
 pub(crate) mod secrets;
+pub(crate) mod servers;
 pub(crate) mod tools;
 pub(crate) mod up;
 pub(crate) mod version;
@@ -80,6 +81,7 @@ fn dispatch(line: CommandLine) -> Result<Exit, Failure> {
             Command::Logs(logs) => logs.run(&setting()?),
             Command::Doctor(doctor) => doctor.run(&setting()?),
             Command::Tools(tools) => tools.run(&setting()?),
+            Command::Mcp(servers) => servers.run(&setting()?),
             Command::Capabilities(capabilities) => capabilities.run(&setting()?),
             Command::Clients(clients) => clients.run(&setting()?),
             Command::Audit(audit) => audit.run(&setting()?),

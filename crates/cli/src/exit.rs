@@ -116,6 +116,11 @@ impl Failure {
         if self.help.is_empty() { Self { help: help.to_owned(), ..self } } else { self }
     }
 
+    /// The same, with that to do next where the daemon's word is `code`: it speaks to whoever sent the request.
+    pub(crate) fn help_for(self, code: &str, help: &str) -> Self {
+        if self.code == code { Self { help: help.to_owned(), ..self } } else { self }
+    }
+
     /// The same for a command that only needed a daemon: that there is none is what it ends with.
     pub(crate) fn without_daemon(self) -> Self {
         Self { exit: Exit::NoDaemon, code: Exit::NoDaemon.word().into(), ..self }

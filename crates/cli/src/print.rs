@@ -158,7 +158,7 @@ fn width_of(character: char) -> usize {
 }
 
 /// Cuts a text to that many columns, with `…` where something is missing.
-fn cut(text: &str, most: usize) -> Cow<'_, str> {
+pub(crate) fn cut(text: &str, most: usize) -> Cow<'_, str> {
     if columns(text) <= most {
         return Cow::Borrowed(text);
     }

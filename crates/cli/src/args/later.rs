@@ -5,7 +5,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::exit::Failure;
 
 /// Commands that come later.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 13] = [
     "agents",
     "approvals",
     "backup",
@@ -13,7 +13,6 @@ const COMMANDS: [&str; 14] = [
     "intent",
     "intents",
     "local",
-    "mcp",
     "memory",
     "restore",
     "scripts",
@@ -21,6 +20,9 @@ const COMMANDS: [&str; 14] = [
     "team",
     "tokens",
 ];
+
+/// Commands of the group `mcp` that come later.
+const SERVERS: [&str; 4] = ["approve", "diff", "import", "login"];
 
 /// Options that come later.
 const OPTIONS: [&str; 3] = ["--may-approve", "--tool-mode", "--url"];
@@ -34,9 +36,12 @@ pub(crate) fn unknown(error: &clap::Error) -> Option<Failure> {
     let later = match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let name = word(ContextKind::InvalidSubcommand)?;
-            COMMANDS.iter().find(|later| **later == name).map(|name| format!("`covenant {name}`"))
+            let (later, group) =
+                if in_servers(error) { (&SERVERS[..], "covenant mcp") } else { (&COMMANDS[..], "covenant") };
+            later.iter().find(|later| **later == name).map(|name| format!("`{group} {name}`"))
         }
-        ErrorKind::UnknownArgument => {
+        // `--url` belongs to some of that group's commands, and to no other of them later.
+        ErrorKind::UnknownArgument if !in_servers(error) => {
             let typed = word(ContextKind::InvalidArg)?;
             let name = typed.split('=').next().unwrap_or(typed);
             OPTIONS.iter().find(|later| **later == name).map(|name| format!("`{name}`"))
@@ -47,4 +52,13 @@ pub(crate) fn unknown(error: &clap::Error) -> Option<Failure> {
         let help = "see what there is: covenant --help";
         Failure::usage(format!("{what} is not part of this version yet"), help)
     })
+}
+
+/// Whether it was typed behind `covenant mcp`; the usage that goes with the error says so.
+fn in_servers(error: &clap::Error) -> bool {
+    let usage = match error.get(ContextKind::Usage) {
+        Some(ContextValue::StyledStr(usage)) => usage.to_string(),
+        _ => return false,
+    };
+    usage.contains("covenant mcp ")
 }

@@ -81,7 +81,8 @@ fn a_bare_glob_is_no_example() {
 fn what_comes_later_is_told_from_mistakes() {
     for (line, what) in [
         (&["covenant", "approvals", "list"][..], "`covenant approvals` is"),
-        (&["covenant", "mcp"], "`covenant mcp` is"),
+        (&["covenant", "mcp", "login", "x"], "`covenant mcp login` is"),
+        (&["covenant", "mcp", "import"], "`covenant mcp import` is"),
         (&["covenant", "--mcp", "--url", "http://x"], "`--url` is"),
         (&["covenant", "clients", "add", "x", "--tool-mode=search"], "`--tool-mode` is"),
     ] {
@@ -91,9 +92,14 @@ fn what_comes_later_is_told_from_mistakes() {
             failure.message().contains(what) && failure.message().contains("not part of this version yet")
         );
     }
-    for line in
-        [&["covenant", "aprovals"][..], &["covenant", "tools", "list", "--all"], &["covenant", "up", "x"]]
-    {
+    for line in [
+        &["covenant", "aprovals"][..],
+        &["covenant", "tools", "list", "--all"],
+        &["covenant", "up", "x"],
+        &["covenant", "login"],
+        &["covenant", "mcp", "approvals"],
+        &["covenant", "mcp", "test", "x", "--url", "http://x"],
+    ] {
         assert!(unknown(&parse(line).unwrap_err()).is_none(), "{line:?}");
     }
     let help = CommandLine::command().render_long_help().to_string();
@@ -120,6 +126,9 @@ fn names_and_counts_are_refused_in_words() {
         (&["covenant", "tools", "show", ""][..], "covenant tools list"),
         (&["covenant", "clients", "add", "a b"], "letters, digits"),
         (&["covenant", "clients", "revoke", ""], "letters, digits"),
+        (&["covenant", "mcp", "test", " "], "covenant mcp list"),
+        (&["covenant", "mcp", "add", "x", "--transport", "grpc", "y"], "stdio, http, sse"),
+        (&["covenant", "mcp", "logs", "x", "-n", "ten"], "`ten` is not a count"),
         (&["covenant", "audit", "recent", "-n", "ten"], "`ten` is not a count"),
         (&["covenant", "logs", "-n", "99999999999"], "is not a count"),
     ] {
@@ -136,6 +145,10 @@ fn the_commands_of_the_founding_document_are_understood() {
         &["covenant", "capabilities", "grant", "tool.call.echo"],
         &["covenant", "tools", "call", "echo", "--args", r#"{"text":"hi"}"#],
         &["covenant", "--mcp"],
+        &["covenant", "mcp", "list"],
+        &["covenant", "mcp", "add", "files", "npx", "-y", "--json", "--help"],
+        &["covenant", "mcp", "remove", "files"],
+        &["covenant", "mcp", "test", "files"],
     ] {
         parse(line).unwrap_or_else(|error| panic!("{line:?}: {error}"));
     }

@@ -5,6 +5,7 @@ mod daemon;
 mod files;
 mod machine;
 mod sandbox;
+mod servers;
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
@@ -92,6 +93,7 @@ impl Doctor {
         findings.extend(files::secrets(&setting.home));
         findings.extend(files::identity(&setting.home));
         findings.extend(daemon::all(setting));
+        findings.extend(servers::all(setting));
         findings.extend(files::audit(&setting.home));
         findings.extend(machine::all(setting));
         findings.push(sandbox::all(setting));

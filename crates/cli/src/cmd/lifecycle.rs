@@ -10,6 +10,7 @@ use http::Method;
 use serde_json::json;
 
 use crate::cmd::capabilities::short;
+use crate::cmd::servers::tally;
 use crate::exit::{Exit, Failure};
 use crate::print::{self, Cell};
 use crate::setting::Setting;
@@ -31,8 +32,9 @@ const RELOAD: &str = "\
 Examples:
   covenant reload                  # apply what was changed in files
 
-The files are config.toml, secrets.toml, and the certificate with its key: new
-connections get a renewed one, and those that are open keep the old one.
+The files are config.toml, secrets.toml, those of plugins, and the certificate
+with its key: new connections get a renewed one, and those that are open keep
+the old one. Entries of external servers are applied by themselves, too.
 What needs a restart is said, and nothing is applied where a file has a mistake.";
 
 /// Say whether a daemon runs, and where.
@@ -79,6 +81,7 @@ fn show(status: &Shown) -> Result<(), Failure> {
         ("api", format!("{origin}/api/v1/docs")),
         ("database", status.database.clone()),
         ("tools", status.tools.to_string()),
+        ("servers", tally(&status.servers)),
     ];
     if !status.public_url.is_empty() {
         let place = facts.iter().position(|(name, _)| *name == "mcp").unwrap_or(facts.len());

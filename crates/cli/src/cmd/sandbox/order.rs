@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use covenant_daemon::home::Home;
+use covenant_daemon::runs::program::joined;
 use covenant_runner::order::{Network, Order, Sandbox};
 
 use super::program;
@@ -28,10 +29,7 @@ pub(super) fn order(run: &Run, home: &Home, mut sandbox: Sandbox) -> Result<Orde
     sandbox.read = seen(&run.read, home)?;
     sandbox.write = seen(&run.write, home)?;
     let found = program::find(typed, &path, &sandbox.read, &sandbox.write)?;
-    let named = [&*sandbox.read, &*sandbox.write].concat();
-    // What may be written stays so, even if the program is in it.
-    let is_named = |path: &PathBuf| named.iter().any(|named| path.starts_with(named));
-    sandbox.read.extend(found.read.into_iter().filter(|path| !is_named(path)));
+    sandbox.read = joined(sandbox.read, &sandbox.write, found.read);
     sandbox.memory_mb = run.memory_mb;
     sandbox.disk_mb = run.disk_mb;
     sandbox.pids = run.pids;
@@ -57,7 +55,7 @@ fn seen(paths: &[PathBuf], home: &Home) -> Result<Vec<PathBuf>, Failure> {
     for path in paths {
         let path = absolute(path)?;
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-        if is_private(&real, home) {
+        if home.is_private(&real) {
             return Err(Failure::usage(
                 format!("{} belongs to the daemon, and no program is shown it", path.display()),
                 "copy what the program needs to another place, and name that",
@@ -66,12 +64,6 @@ fn seen(paths: &[PathBuf], home: &Home) -> Result<Vec<PathBuf>, Failure> {
         seen.push(path);
     }
     Ok(seen)
-}
-
-fn is_private(path: &Path, home: &Home) -> bool {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let open = [home.agents(), home.plugins(), home.scripts(), home.workspace()];
-    path.starts_with(real(home.root())) && !open.iter().any(|open| path.starts_with(real(open)))
 }
 
 /// The path from `/`, as it was typed: a link in it stays, so that the runner can refuse it.

@@ -1,10 +1,10 @@
-//! Which file a program is, and what it needs to see of itself: its file, or for an interpreter what it is installed in.
-//! Nothing is executed to find out.
+//! The program that was typed, and what it needs to see of itself, with the sentence for one that is not there.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use covenant_runner::interpreter::{self, Interpreter};
+use covenant_daemon::runs::program::{self, NoProgram};
+use covenant_runner::interpreter::Interpreter;
 
 use super::order::absolute;
 use crate::exit::{Exit, Failure};
@@ -16,61 +16,26 @@ pub(super) fn find(
     read: &[PathBuf],
     write: &[PathBuf],
 ) -> Result<Interpreter, Failure> {
-    let file = if typed.contains('/') { given(typed)? } else { searched(typed, path)? };
-    let mut found = if interpreter::is_known(&file) {
-        interpreter::at(&file)
+    let file = if typed.contains('/') {
+        let file = absolute(Path::new(typed))?;
+        program::check(&file).map_err(|error| failure(&error))?;
+        file
     } else {
-        plain(file.clone(), &[read, write].concat())
+        program::on_path(typed, path).map_err(|error| failure(&error))?
     };
-    if interpreter::leads_through(&file, write) {
-        // An earlier run may have laid it out so that it leads to what nobody named.
-        found.read.clear();
-    }
-    Ok(found)
+    Ok(program::seen(&file, read, write))
 }
 
-fn given(typed: &str) -> Result<PathBuf, Failure> {
-    let file = absolute(Path::new(typed))?;
-    check(&file)?;
-    Ok(file)
-}
-
-fn searched(name: &str, path: &OsStr) -> Result<PathBuf, Failure> {
-    let file = interpreter::on_path(name, path).ok_or_else(|| {
-        Failure::usage(
-            format!("`{name}` is not on PATH"),
-            "install it, or name it by a path, such as `./tool`",
-        )
-    })?;
-    if !interpreter::is_known(&file) {
-        return Ok(file);
-    }
-    interpreter::find(name, path).map_err(|error| Failure::told(Exit::Usage, &error))
-}
-
-/// Whether it can be run at all.
-fn check(file: &Path) -> Result<(), Failure> {
-    if !file.exists() {
-        return Err(Failure::usage(format!("{} is not there", file.display()), "name a program that is"));
-    }
-    if !interpreter::is_executable(file) {
-        return Err(Failure::usage(
-            format!("{} is no file that may be executed", file.display()),
-            format!("for a program: chmod +x {}; for a script: run its interpreter", file.display()),
-        ));
-    }
-    Ok(())
-}
-
-/// A program that needs its own file alone. By the name it was given, which may say what it does (busybox), where that
-/// name is seen inside; else where it really is.
-fn plain(file: PathBuf, named: &[PathBuf]) -> Interpreter {
-    let real = file.canonicalize().unwrap_or_else(|_| file.clone());
-    let is_system = interpreter::is_system(&real);
-    let is_seen =
-        is_system && interpreter::is_system(&file) || named.iter().any(|named| file.starts_with(named));
-    let needed = if is_system { Vec::new() } else { vec![real.clone()] };
-    Interpreter { program: if is_seen { file } else { real }, read: needed }
+fn failure(error: &NoProgram) -> Failure {
+    let help = match error {
+        NoProgram::NotOnPath(_) => "install it, or name it by a path, such as `./tool`".to_owned(),
+        NoProgram::Missing(_) => "name a program that is".to_owned(),
+        NoProgram::NotExecutable(file) => {
+            format!("for a program: chmod +x {}; for a script: run its interpreter", file.display())
+        }
+        NoProgram::Interpreter(error) => return Failure::told(Exit::Usage, error),
+    };
+    Failure::usage(error.to_string(), help)
 }
 
 #[cfg(test)]
