@@ -18,6 +18,7 @@ pub mod sqlite;
 pub mod stdio;
 pub mod tls;
 pub mod tmpfs;
+pub mod upstream;
 pub mod wait;
 pub mod wire;
 
@@ -26,3 +27,4 @@ pub use daemon::Daemon;
 pub use home::Home;
 pub use mcp::HttpClient;
 pub use stdio::StdioClient;
+pub use upstream::Upstream;

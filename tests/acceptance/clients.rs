@@ -10,33 +10,76 @@ use serde_json::{Value, json};
 use crate::installed::{self, root};
 use crate::unhurried;
 
+/// Every client program, and the modes it has.
+pub(crate) const PROGRAMS: [(&str, &[&str]); 3] = [
+    ("python_client.py", &["auto", "legacy", "2026-07-28"]),
+    ("ts_v1.mjs", &["default"]),
+    ("ts_v2.mjs", &["default", "auto", "2026-07-28"]),
+];
+
 /// How a client reaches the daemon.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+pub(crate) enum Way {
     Stdio,
     Http,
 }
 
-fn converse(program: impl Fn(&Path) -> PathBuf, script: &str, modes: &[&str]) {
+/// Both ways.
+pub(crate) const WAYS: [Way; 2] = [Way::Stdio, Way::Http];
+
+/// A client program in one of its modes, on its way to a daemon.
+pub(crate) struct Client<'a> {
+    pub(crate) script: &'a str,
+    pub(crate) mode: &'a str,
+    pub(crate) way: Way,
+}
+
+impl Client<'_> {
+    /// Its command, with these further words.
+    pub(crate) fn command(&self, place: &Path, daemon: (&Home, &Daemon<'_>), words: &[&str]) -> Command {
+        let (home, daemon) = daemon;
+        let python = Path::new(self.script).extension().is_some_and(|extension| extension == "py");
+        let program = if python { place.join("venv/bin/python") } else { PathBuf::from("node") };
+        let mut command = Command::new(program);
+        command.arg(root().join("tests/clients").join(self.script));
+        if self.mode != "default" {
+            command.args(["--mode", self.mode]);
+        }
+        command.args(words);
+        match self.way {
+            Way::Stdio => command.arg(home.program()).args(["--mcp", "--home"]).arg(home.path()),
+            Way::Http => command.args(["--url", &url(daemon)]),
+        };
+        command
+    }
+
+    /// Insists that it spoke the revision that its mode pins.
+    pub(crate) fn spoke(&self, said: &Value) {
+        if self.mode == "2026-07-28" {
+            assert_eq!(said["protocol"], "2026-07-28", "{said}");
+        }
+    }
+}
+
+impl std::fmt::Display for Client<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} {} {:?}", self.script, self.mode, self.way)
+    }
+}
+
+fn converse(script: &str) {
     let Some(place) = installed::clients() else { return };
-    for way in [Way::Stdio, Way::Http] {
+    let modes = PROGRAMS.iter().find(|(program, _)| *program == script).unwrap().1;
+    for way in WAYS {
         for mode in modes {
             let home = unhurried();
             let daemon = home.up();
             let token = client(&home);
-            let mut command = Command::new(program(&place));
-            command.arg(root().join("tests/clients").join(script)).env("COVENANT_TOKEN", token);
-            if *mode != "default" {
-                command.args(["--mode", mode]);
-            }
-            match way {
-                Way::Stdio => command.arg(home.program()).args(["--mcp", "--home"]).arg(home.path()),
-                Way::Http => command.args(["--url", &url(&daemon)]),
-            };
-            let said = told_of_a_grant(&home, command, &format!("{script} {mode} {way:?}"));
-            if *mode == "2026-07-28" {
-                assert_eq!(said["protocol"], "2026-07-28", "{said}");
-            }
+            let client = Client { script, mode, way };
+            let mut command = client.command(&place, (&home, &daemon), &[]);
+            command.env("COVENANT_TOKEN", token);
+            let said = told_of_a_grant(&home, command, &client.to_string());
+            client.spoke(&said);
         }
     }
 }
@@ -88,17 +131,17 @@ impl Drop for Ended {
 
 #[test]
 fn the_python_client_works_in_every_mode() {
-    converse(|place| place.join("venv/bin/python"), "python_client.py", &["auto", "legacy", "2026-07-28"]);
+    converse("python_client.py");
 }
 
 #[test]
 fn the_first_typescript_client_works() {
-    converse(|_| PathBuf::from("node"), "ts_v1.mjs", &["default"]);
+    converse("ts_v1.mjs");
 }
 
 #[test]
 fn the_second_typescript_client_works_in_every_mode() {
-    converse(|_| PathBuf::from("node"), "ts_v2.mjs", &["default", "auto", "2026-07-28"]);
+    converse("ts_v2.mjs");
 }
 
 #[test]

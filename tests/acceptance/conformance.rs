@@ -1,5 +1,8 @@
 //! The official MCP suite, in both eras, against the daemon with the fixtures it expects. What it requires must pass,
-//! and so must what it only reports, as far as it is about something we have.
+//! and so must what it only reports, as far as it is about something we have. Then its tools again, from another server
+//! behind the gate.
+
+mod relayed;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,15 +27,25 @@ const ATTEMPTS: usize = 3;
 struct Server {
     child: Child,
     input: Option<ChildStdin>,
+    /// Where it answers whoever has no token.
     url: String,
+    /// The home of its daemon, and a token that daemon knows.
+    home: String,
+    token: String,
 }
 
 impl Server {
-    fn start(program: &Path) -> Self {
+    /// Starts it, where it was built.
+    fn start() -> Option<Self> {
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_covenant")).with_file_name("conformance");
+        if !installed::there_or("the program of the testkit", program.is_file()) {
+            return None;
+        }
         let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut url = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
-        Self { input: child.stdin.take(), child, url: url.trim().to_owned() }
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut line = || lines.next().unwrap().unwrap();
+        let (url, home, token) = (line(), line(), line());
+        Some(Self { input: child.stdin.take(), child, url, home, token })
     }
 }
 
@@ -52,11 +65,11 @@ impl Drop for Server {
 type Checks = BTreeMap<String, Vec<Value>>;
 
 /// Runs the suite with these words.
-fn run(suite: &Suite, server: &Server, words: &[&str]) -> Checks {
+fn run(suite: &Suite, url: &str, words: &[&str]) -> Checks {
     let results = tempfile::tempdir().unwrap();
     let ran = suite
         .node("@modelcontextprotocol/conformance/dist/index.js")
-        .args(["server", "--url", &server.url, "--output-dir"])
+        .args(["server", "--url", url, "--output-dir"])
         .arg(results.path())
         .args(words)
         .output()
@@ -110,13 +123,10 @@ fn readable(complaints: &Checks) -> String {
     text
 }
 
-fn conforms(revision: &str, scenarios: usize) {
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_covenant")).with_file_name("conformance");
-    let there = installed::there_or("the program of the testkit", program.is_file());
-    let Some(suite) = installed::suite().filter(|_| there) else { return };
-    let server = Server::start(&program);
-    let mut checks = run(&suite, &server, &["--requirements", revision]);
-    checks.retain(|scenario, _| !NOT_OURS.iter().any(|other| scenario.starts_with(other)));
+/// Runs what that revision requires against that address, and insists on those of the scenarios that are wanted.
+fn conforms(suite: &Suite, url: &str, revision: &str, wanted: fn(&str) -> bool, scenarios: usize) {
+    let mut checks = run(suite, url, &["--requirements", revision]);
+    checks.retain(|scenario, _| wanted(scenario));
     assert_eq!(checks.len(), scenarios, "{:?}", checks.keys());
     let mut left = complaints(&checks);
     for _ in 1..ATTEMPTS {
@@ -125,18 +135,26 @@ fn conforms(revision: &str, scenarios: usize) {
         }
         eprintln!("{revision}, once more:\n{}", readable(&left));
         let again =
-            |scenario: &String| run(&suite, &server, &["--scenario", scenario, "--spec-version", revision]);
+            |scenario: &String| run(suite, url, &["--scenario", scenario, "--spec-version", revision]);
         left = complaints(&left.keys().flat_map(again).collect());
     }
     assert!(left.is_empty(), "{revision}:\n{}", readable(&left));
 }
 
+/// The daemon itself, with the fixtures as tools of its own.
+fn the_daemon_conforms(revision: &str, scenarios: usize) {
+    let Some(suite) = installed::suite() else { return };
+    let Some(server) = Server::start() else { return };
+    let ours = |scenario: &str| !NOT_OURS.iter().any(|other| scenario.starts_with(other));
+    conforms(&suite, &server.url, revision, ours, scenarios);
+}
+
 #[test]
 fn the_suite_of_the_handshake_passes() {
-    conforms("2025-11-25", 32);
+    the_daemon_conforms("2025-11-25", 32);
 }
 
 #[test]
 fn the_suite_of_self_contained_requests_passes() {
-    conforms("2026-07-28", 40);
+    the_daemon_conforms("2026-07-28", 40);
 }

@@ -1,5 +1,7 @@
 //! The first founding document: tools, the capability gate, and the record of both.
 
+mod servers;
+
 use serde_json::{Value, json};
 
 use crate::{home, unhurried};

@@ -1,5 +1,5 @@
-//! What the test command installed for us: clients, the suite, and a Node that can run it. Where it did not, the tests
-//! that need it say so in one loud line; where `CI` is set, they fail.
+//! What the test command installed for us: clients, servers, the suite, and a Node that can run it. Where it did not,
+//! the tests that need it say so in one loud line; where `CI` is set, they fail.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,6 +9,13 @@ pub(crate) fn clients() -> Option<PathBuf> {
     let place = place("COVENANT_TEST_CLIENTS", ".tools/clients");
     let there = place.join("node_modules").is_dir() && place.join("venv").is_dir();
     there_or("the real MCP clients", there).then_some(place)
+}
+
+/// The servers of other people in Node and Python.
+pub(crate) fn servers() -> Option<PathBuf> {
+    let place = place("COVENANT_TEST_SERVERS", ".tools/servers");
+    let there = place.join("node_modules").is_dir() && place.join("venv").is_dir();
+    there_or("the real MCP servers", there).then_some(place)
 }
 
 /// The conformance suite and the Inspector.

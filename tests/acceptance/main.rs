@@ -11,11 +11,13 @@
 )]
 
 mod administration;
+mod arawn;
 mod bad_input;
 mod clients;
 mod conformance;
 mod cov_mcp;
 mod durability;
+mod fleet;
 mod installed;
 mod leak;
 mod lifecycle;
@@ -23,10 +25,13 @@ mod listeners;
 mod mcp_http;
 mod operating;
 mod pact;
+mod real_servers;
 mod rest;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod sandbox_run;
+#[cfg(target_os = "linux")]
+mod server_sandbox;
 
 use covenant_testkit::Home;
 

@@ -108,6 +108,29 @@ fn every_operation_answers_as_described() {
     expect(200, "setSecret", "API_KEY", "", json!({"value": "long enough"}));
     expect(200, "listSecrets", "", "", json!(null));
     expect(200, "removeSecret", "API_KEY", "", json!(null));
+    let program = home.program().with_file_name("server");
+    expect(
+        201,
+        "addServer",
+        "",
+        "",
+        json!({"name": "fixture", "command": program, "args": ["stdio", "malformed"]}),
+    );
+    expect(
+        201,
+        "addServer",
+        "",
+        "",
+        json!({"name": "dead", "command": program, "args": ["stdio", "die@start"]}),
+    );
+    expect(200, "listServers", "", "", json!(null));
+    for asked in ["showServer", "listServerTools", "listServerLogs", "testServer", "disconnectServer"] {
+        expect(200, asked, "fixture", "", json!(null));
+    }
+    for asked in ["testServer", "connectServer", "restartServer", "showServer", "removeServer"] {
+        expect(200, asked, "dead", "", json!(null));
+    }
+    expect(200, "connectServer", "fixture", "", json!(null));
     expect(200, "recentRows", "", "?limit=1000&since=2026-01-01", json!(null));
     expect(200, "watchRows", "", "?from=1", json!(null));
     expect(200, "takeCheckpoint", "", "", json!(null));
@@ -157,7 +180,8 @@ fn wrong(api: &Api<'_>, client: &str, operation: &Operation, status: u16) -> Opt
 #[test]
 fn every_error_is_given_as_described() {
     let home = home();
-    home.write("config.toml", "[rate_limit]\nrate = 0\n[limits]\nrequest_bytes = 2048\n");
+    let kept = "[[mcp.servers]]\nname = \"kept\"\ncommand = \"true\"\nenabled = false\n";
+    home.write("config.toml", &format!("[rate_limit]\nrate = 0\n[limits]\nrequest_bytes = 2048\n{kept}"));
     let api = Api::start(&home);
     let client = home.run(&["clients", "add", "eve"]).ok().stdout.trim().to_owned();
     let mut given = BTreeSet::new();
@@ -178,6 +202,7 @@ fn every_error_is_given_as_described() {
     };
     expect(403, "callTool", "echo", json!({"arguments": {"text": "x"}}));
     expect(409, "addClient", "", json!({"name": "eve"}));
+    expect(409, "addServer", "", json!({"name": "kept", "command": "true"}));
     expect(
         201,
         "grantCapability",
@@ -198,6 +223,9 @@ fn every_error_is_given_as_described() {
     expect(409, "removeSecret", "API_KEY", json!(null));
     home.write("config.toml", "[limits]\nrequest_bytes = \"many\"\n");
     expect(422, "reload", "", json!(null));
+    home.write("config.toml", "[[mcp.servers]\n");
+    api.expect(409, "removeServer", "kept", "?persist=true", &json!(null));
+    given.insert(("removeServer".to_owned(), 409));
     given.extend(limited());
     wanted.retain(|(_, status)| !ELSEWHEN.contains(status));
     given.retain(|(_, status)| *status >= 400);
@@ -227,6 +255,8 @@ fn limited() -> Vec<(String, u16)> {
 #[test]
 fn head_is_get_without_a_body() {
     let home = home();
+    // Of every kind there is one of that name.
+    home.write("config.toml", "[[mcp.servers]]\nname = \"echo\"\ncommand = \"true\"\nenabled = false\n");
     let api = Api::start(&home);
     for operation in api.operations().filter(|operation| operation.method == "get") {
         let ask = operation.at("echo", "").token(&api.operator);

@@ -1,9 +1,11 @@
 """The Python MCP client, which knows both eras.
 
-    python_client.py [--mode auto|legacy|2026-07-28] --url URL | COMMAND [ARGUMENT...]
+    python_client.py [--mode auto|legacy|2026-07-28] [--calls FILE] --url URL | COMMAND [ARGUMENT...]
 
 Connects, lists the tools and prints {"tools"}; waits until it is told that they changed, lists them again, calls echo
-and prints {"tools", "echo", "protocol"}. Any problem is a message on stderr and a non-zero exit.
+and prints {"tools", "echo", "protocol"}. With a file of calls, [{"name", "arguments"}], it lists the tools, makes the
+calls and prints {"tools", "answers": [{"result", "progress"}], "protocol"}. Any problem is a message on stderr and a
+non-zero exit.
 """
 
 import argparse
@@ -24,6 +26,7 @@ PATIENCE_SECONDS = 60
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--mode", default="auto", choices=["auto", "legacy", "2026-07-28"])
+    parser.add_argument("--calls")
     parser.add_argument("--url")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     return parser.parse_args()
@@ -59,6 +62,9 @@ async def main(options: argparse.Namespace) -> None:
         async with AsyncExitStack() as stack:
             way = await server(options, hears, stack)
             client = await stack.enter_async_context(Client(way, mode=options.mode, message_handler=told))
+            if options.calls:
+                print(json.dumps(await visit(client, options.calls)))
+                return
             modern = client.protocol_version >= "2026"
             if modern:
                 events = await stack.enter_async_context(client.listen(tools_list_changed=True))
@@ -72,6 +78,27 @@ async def main(options: argparse.Namespace) -> None:
                 raise RuntimeError(f"echo failed: {result.content}")
             said = {"tools": tools, "echo": result.content[0].text, "protocol": client.protocol_version}
             print(json.dumps(said))
+
+
+async def visit(client: Client, calls: str) -> dict:
+    """Lists the tools, and makes the calls of that file."""
+    with open(calls, encoding="utf-8") as file:
+        wanted = json.load(file)
+    tools = [plain(tool) for tool in (await client.list_tools()).tools]
+    answers = []
+    for call in wanted:
+        progress: list[list[float | None]] = []
+
+        async def step(done: float, total: float | None, message: str | None, heard=progress) -> None:
+            heard.append([done, total])
+
+        result = await client.call_tool(call["name"], call["arguments"], progress_callback=step)
+        answers.append({"result": plain(result), "progress": progress})
+    return {"tools": tools, "answers": answers, "protocol": client.protocol_version}
+
+
+def plain(value) -> dict:
+    return value.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 async def names(client: Client) -> list[str]:

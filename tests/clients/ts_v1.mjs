@@ -1,9 +1,9 @@
 // The TypeScript MCP client, version 1, which knows the older revisions.
 //
-//     node ts_v1.mjs --url URL | COMMAND [ARGUMENT...]
+//     node ts_v1.mjs [--calls FILE] --url URL | COMMAND [ARGUMENT...]
 //
-// Prints what `report` says; any problem is a message on stderr and a non-zero exit.
-import { installed, options, report, run, transport } from "./installed.mjs";
+// Prints what `report` says, or with a file of calls what `visit` says; any problem is a message on stderr and a non-zero exit.
+import { installed, options, report, run, transport, visit } from "./installed.mjs";
 
 const { Client } = installed("@modelcontextprotocol/sdk/client/index.js");
 const { StdioClientTransport } = installed("@modelcontextprotocol/sdk/client/stdio.js");
@@ -11,10 +11,8 @@ const { StreamableHTTPClientTransport } = installed("@modelcontextprotocol/sdk/c
 const { ToolListChangedNotificationSchema } = installed("@modelcontextprotocol/sdk/types.js");
 
 await run("ts_v1", async () => {
-  const { way, hears } = transport(options("ts_v1.mjs"), {
-    Stdio: StdioClientTransport,
-    Http: StreamableHTTPClientTransport,
-  });
+  const given = options("ts_v1.mjs");
+  const { way, hears } = transport(given, { Stdio: StdioClientTransport, Http: StreamableHTTPClientTransport });
   let version;
   const negotiated = way.setProtocolVersion?.bind(way);
   way.setProtocolVersion = (chosen) => {
@@ -25,6 +23,7 @@ await run("ts_v1", async () => {
   const changed = new Promise((resolve) => client.setNotificationHandler(ToolListChangedNotificationSchema, resolve));
   await client.connect(way);
   await hears;
-  await report(client, changed, version);
+  const call = (client, wanted, options) => client.callTool(wanted, undefined, options);
+  await (given.calls ? visit(client, given.calls, version, call) : report(client, changed, version));
   await client.close();
 });

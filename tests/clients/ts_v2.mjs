@@ -1,9 +1,9 @@
 // The TypeScript MCP client, version 2, which knows both eras.
 //
-//     node ts_v2.mjs [--mode default|auto|2026-07-28] --url URL | COMMAND [ARGUMENT...]
+//     node ts_v2.mjs [--mode default|auto|2026-07-28] [--calls FILE] --url URL | COMMAND [ARGUMENT...]
 //
-// Prints what `report` says; any problem is a message on stderr and a non-zero exit.
-import { installed, options, report, run, transport } from "./installed.mjs";
+// Prints what `report` says, or with a file of calls what `visit` says; any problem is a message on stderr and a non-zero exit.
+import { installed, options, report, run, transport, visit } from "./installed.mjs";
 
 const { Client, StreamableHTTPClientTransport } = installed("@modelcontextprotocol/client");
 const { StdioClientTransport } = installed("@modelcontextprotocol/client/stdio");
@@ -22,6 +22,7 @@ await run("ts_v2", async () => {
   await client.connect(way);
   const version = client.getNegotiatedProtocolVersion();
   await (version >= "2026" ? client.listen({ toolsListChanged: true }) : hears);
-  await report(client, changed, version);
+  const call = (client, wanted, options) => client.callTool(wanted, options);
+  await (given.calls ? visit(client, given.calls, version, call) : report(client, changed, version));
   await client.close();
 });

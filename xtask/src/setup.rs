@@ -1,5 +1,5 @@
-//! What the tests need beside Rust: a database server's programs, MCP clients in Node and Python, and the MCP suite,
-//! all pinned.
+//! What the tests need beside Rust: a database server's programs, MCP clients and servers in Node and Python, and the
+//! MCP suite, all pinned.
 //!
 //! Everything goes under `.tools/`, except Debian packages, which are installed by name when we may. Where `CI` is
 //! set a missing part fails; elsewhere it is one loud line, and the tests that need it say that they were skipped.
@@ -26,9 +26,16 @@ pub(crate) fn everything() -> Result<Ready, String> {
     excused("PostgreSQL", postgres())?;
     let place = tools.join("clients");
     let node = excused("Node clients", node::clients(&place))?;
-    let python = excused("Python client", python_client(&place))?;
+    let python = excused("Python client", python_packages(&place, "tests/clients"))?;
     if node.is_some() && python.is_some() {
         ready.variables.push(("COVENANT_TEST_CLIENTS", place));
+    }
+    let place = tools.join("servers");
+    let node = excused("Node servers", node::servers(&place))?;
+    let python =
+        excused("Python servers", git().and_then(|()| python_packages(&place, "tests/clients/servers")))?;
+    if node.is_some() && python.is_some() {
+        ready.variables.push(("COVENANT_TEST_SERVERS", place));
     }
     let place = tools.join("suite");
     if let Some(node) = excused("MCP suite", node::suite(&place))? {
@@ -62,20 +69,24 @@ fn postgres() -> Result<(), String> {
     if there() { Ok(()) } else { Err("initdb is still not there after installing postgresql".to_owned()) }
 }
 
-/// The packages of `tests/clients/requirements.txt`, in an environment of their own.
-fn python_client(place: &Path) -> Result<(), String> {
+/// `git`, which the server of that name runs.
+fn git() -> Result<(), String> {
+    if find("git").is_some() { Ok(()) } else { debian(&["git"]) }
+}
+
+/// The packages of that folder's `requirements.txt`, in an environment of their own.
+fn python_packages(place: &Path, from: &str) -> Result<(), String> {
     let venv_works = || run(command("python3").args(["-c", "import ensurepip, venv"])).is_ok();
     if find("python3").is_none() || !venv_works() {
         debian(&["python3", "python3-venv"])?;
     }
-    let pinned = tree::read("tests/clients/requirements.txt")?;
+    let requirements = format!("{from}/requirements.txt");
+    let pinned = tree::read(&requirements)?;
     fresh(place, "python", &pinned, || {
         let venv = place.join("venv");
         run(command("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
-        run(command(venv.join("bin/python"))
-            .args(pip)
-            .arg(tree::root().join("tests/clients/requirements.txt")))
+        run(command(venv.join("bin/python")).args(pip).arg(tree::root().join(requirements)))
     })
 }
 

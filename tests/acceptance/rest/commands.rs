@@ -12,8 +12,13 @@ use crate::{home, now};
 const LOCAL: [&str; 4] = ["completions", "config path", "logs", "sandbox check"];
 
 /// Operations that no command needs, each with the reason.
-const UNUSED: [(&str, &str); 2] =
-    [("openapi", "it is for programs that are written against the API"), ("docs", "it is for a browser")];
+const UNUSED: [(&str, &str); 5] = [
+    ("openapi", "it is for programs that are written against the API"),
+    ("docs", "it is for a browser"),
+    ("connectServer", "`mcp restart` wakes a server"),
+    ("disconnectServer", "people remove a server, or switch it off in its entry"),
+    ("listServerTools", "`mcp list --tools` has their names, and `tools show` each of them"),
+];
 
 /// Every command there is, as the help lists them.
 fn commands(home: &Home, group: &[&str]) -> BTreeSet<String> {
@@ -64,6 +69,13 @@ fn every_request_of_a_command_is_described_and_every_operation_is_used_by_one() 
     run(&["secrets", "set", "API_KEY"]);
     run(&["secrets", "list"]);
     run(&["secrets", "remove", "API_KEY"]);
+    let program = home.program().with_file_name("server").display().to_string();
+    run(&["mcp", "add", "fixture", &program, "stdio"]);
+    run(&["mcp", "list"]);
+    run(&["mcp", "test", "fixture"]);
+    run(&["mcp", "restart", "fixture"]);
+    run(&["mcp", "logs", "fixture"]);
+    run(&["mcp", "remove", "fixture"]);
     run(&["audit", "recent", "--since", "1h", "--agent-id", "tool:echo"]);
     run(&["audit", "export"]);
     run(&["audit", "head"]);

@@ -21,9 +21,12 @@ fn commands(port: u16) -> Vec<(String, [String; 2])> {
         (id, [commands.next().unwrap(), commands.next().unwrap()])
     });
     let mut found: Vec<_> = found.filter(|(id, _)| !ELSEWHERE.contains(&id.as_str())).collect();
-    // What is called must be granted before, and nothing comes after the end.
+    // What is called must be granted before, a server is used before it goes, and nothing comes after the end.
     let late = |id: &str| {
-        ["callTool", "revokeCapability", "stop"].iter().position(|late| *late == id).map_or(0, |at| at + 1)
+        ["callTool", "revokeCapability", "removeServer", "stop"]
+            .iter()
+            .position(|late| *late == id)
+            .map_or(0, |at| at + 1)
     };
     found.sort_by_key(|(id, _)| late(id));
     found

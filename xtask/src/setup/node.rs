@@ -1,4 +1,4 @@
-//! Node, and what runs on it: the clients, the conformance suite and the Inspector, each by its lock file.
+//! Node, and what runs on it: clients, servers, the conformance suite and the Inspector, each by its lock file.
 
 use std::path::{Path, PathBuf};
 
@@ -6,18 +6,28 @@ use super::{debian, fresh, write};
 use crate::child::{command, find, output, run};
 use crate::tree;
 
-/// The oldest Node that runs the clients, and the oldest that runs the suite and the Inspector.
+/// The oldest Node that runs the clients and the servers, and the oldest that runs the suite and the Inspector.
 const CLIENTS: (u32, u32) = (20, 0);
 const SUITE: (u32, u32) = (22, 19);
 
 /// The packages of `tests/clients/package-lock.json`.
 pub(super) fn clients(place: &Path) -> Result<(), String> {
+    by_our_own(place, "tests/clients")
+}
+
+/// The packages of `tests/clients/servers/package-lock.json`.
+pub(super) fn servers(place: &Path) -> Result<(), String> {
+    by_our_own(place, "tests/clients/servers")
+}
+
+/// The packages of that folder, which run on the machine's Node.
+fn by_our_own(place: &Path, from: &str) -> Result<(), String> {
     let node = ours()?;
     let version = version(&node)?;
     if version < CLIENTS {
         return Err(too_old(CLIENTS, version));
     }
-    install(place, "node", "tests/clients", &node)
+    install(place, "node", from, &node)
 }
 
 /// The packages of `tests/clients/suite/package-lock.json`; the Node that runs them.

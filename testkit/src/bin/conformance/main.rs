@@ -2,7 +2,7 @@
 //!
 //! It is the daemon of the product, started in this process: every fixture stands behind the real gate, and the port
 //! under test is the real one, reached through a forwarder that adds the header a suite without tokens cannot send.
-//! Prints its address and its home, one line each, and serves until its input ends or a signal comes.
+//! Prints its address, its home and that token, one line each, and serves until its input ends or a signal comes.
 
 mod prompts;
 mod resources;
@@ -34,8 +34,9 @@ async fn serve() -> Result<(), Box<dyn Error>> {
     let running = open(home, &address, &stage).await?;
     stage.open(running.gate());
     let upstream = *running.addresses().first().ok_or("the daemon has no port")?;
-    forwarder.serve(upstream, &token(running.gate()).await?);
-    let lines = format!("{address}/mcp\n{}\n", running.home().root().display());
+    let token = token(running.gate()).await?;
+    forwarder.serve(upstream, &token);
+    let lines = format!("{address}/mcp\n{}\n{token}\n", running.home().root().display());
     std::io::stdout().write_all(lines.as_bytes())?;
     end_with_input();
     running.wait().await;
