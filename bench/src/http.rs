@@ -3,15 +3,16 @@
 //! Several connections are kept busy in turn: while the answer of one is read, the others are in flight. No event loop
 //! and no threads of its own compete with the server for the processors.
 
-use std::io::{self, Read as _, Write as _};
+mod connection;
+
+use std::io::{self, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use connection::{Connection, header, status, utf8};
+
 /// What is sent along and must come back.
 pub const TEXT: &str = "hello, gate";
-
-/// How long an answer may take before the server is taken to be stuck.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The first id of a caller. All ids have as many digits, so that a prepared request can be used again.
 const FIRST_ID: u64 = 1_000_000_000;
@@ -36,124 +37,11 @@ pub struct Server {
     pub pid: u32,
     /// The token it knows us by.
     pub token: String,
+    /// The tool that is called there, which says again what it is told.
+    pub tool: String,
 }
 
-/// One answer, whole.
-struct Answer<'c> {
-    status: u16,
-    head: &'c str,
-    body: &'c str,
-}
-
-impl Answer<'_> {
-    fn header(&self, name: &str) -> Option<&str> {
-        header(self.head, name)
-    }
-}
-
-/// A connection that is used again and again.
-struct Connection {
-    stream: TcpStream,
-    buffer: Vec<u8>,
-    body: Vec<u8>,
-}
-
-impl Connection {
-    fn open(port: u16) -> io::Result<Self> {
-        let stream = TcpStream::connect(("127.0.0.1", port))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        Ok(Self { stream, buffer: Vec::with_capacity(16 * 1024), body: Vec::new() })
-    }
-
-    /// Sends a request, and reads the answer to its end.
-    fn exchange(&mut self, request: &[u8]) -> io::Result<Answer<'_>> {
-        self.stream.write_all(request)?;
-        self.receive()
-    }
-
-    /// Reads one answer. Nothing may follow it: we ask again only when we have read it.
-    fn receive(&mut self) -> io::Result<Answer<'_>> {
-        let end = self.receive_head()?;
-        let head = utf8(self.buffer.get(..end))?;
-        let length = header(head, "content-length").and_then(|length| length.parse::<usize>().ok());
-        let chunked =
-            header(head, "transfer-encoding").is_some_and(|coding| coding.eq_ignore_ascii_case("chunked"));
-        self.body.clear();
-        if chunked {
-            let mut at = end;
-            while let size @ 1.. = self.chunk_size(&mut at)? {
-                self.receive_up_to(at + size + 2)?;
-                self.body.extend_from_slice(self.buffer.get(at..at + size).unwrap_or_default());
-                at += size + 2;
-            }
-            self.receive_up_to(at + 2)?;
-        } else {
-            let length = length.unwrap_or(0);
-            self.receive_up_to(end + length)?;
-            self.body.extend_from_slice(self.buffer.get(end..).unwrap_or_default());
-        }
-        let head = utf8(self.buffer.get(..end))?;
-        Ok(Answer { status: status(head)?, head, body: utf8(Some(&self.body))? })
-    }
-
-    /// Reads until the head is whole, and says where it ends.
-    fn receive_head(&mut self) -> io::Result<usize> {
-        self.buffer.clear();
-        loop {
-            if let Some(at) = self.buffer.windows(4).position(|four| four == b"\r\n\r\n") {
-                return Ok(at + 4);
-            }
-            self.receive_more()?;
-        }
-    }
-
-    /// The size of the chunk whose line begins there; then `at` is where its bytes begin.
-    fn chunk_size(&mut self, at: &mut usize) -> io::Result<usize> {
-        loop {
-            let rest = self.buffer.get(*at..).unwrap_or_default();
-            if let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
-                *at += end + 2;
-                let size = utf8(rest.get(..end))?;
-                return usize::from_str_radix(size, 16).map_err(io::Error::other);
-            }
-            self.receive_more()?;
-        }
-    }
-
-    fn receive_up_to(&mut self, end: usize) -> io::Result<()> {
-        while self.buffer.len() < end {
-            self.receive_more()?;
-        }
-        Ok(())
-    }
-
-    fn receive_more(&mut self) -> io::Result<()> {
-        let mut block = [0; 4096];
-        let count = self.stream.read(&mut block)?;
-        if count == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        self.buffer.extend_from_slice(block.get(..count).unwrap_or_default());
-        Ok(())
-    }
-}
-
-fn utf8(bytes: Option<&[u8]>) -> io::Result<&str> {
-    std::str::from_utf8(bytes.unwrap_or_default()).map_err(io::Error::other)
-}
-
-fn status(head: &str) -> io::Result<u16> {
-    let status = head.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
-    status.ok_or_else(|| io::Error::other(format!("this is no answer of HTTP/1.1: {head}")))
-}
-
-fn header<'h>(head: &'h str, name: &str) -> Option<&'h str> {
-    let mut fields = head.split("\r\n").skip(1).filter_map(|line| line.split_once(':'));
-    fields.find_map(|(field, value)| field.eq_ignore_ascii_case(name).then(|| value.trim()))
-}
-
-/// A connection, and the call of `echo` that it repeats, each time under a new id.
+/// A connection, and the call that it repeats, each time under a new id.
 pub struct Caller {
     connection: Connection,
     request: Vec<u8>,
@@ -219,29 +107,40 @@ pub fn throughput(callers: &mut [Caller], count: u32) -> f64 {
 }
 
 impl Server {
-    /// Someone who calls `echo` there.
+    /// Someone who calls its tool.
     ///
     /// # Panics
     /// If it cannot be reached, or gives no session.
     pub fn caller(&self, era: Era) -> Caller {
         let mut connection = Connection::open(self.port).expect("the server listens");
+        let tool = &self.tool;
         let (headers, meta) = match era {
             Era::Session => {
                 let session = self.open_session(&mut connection);
                 (format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n"), "")
             }
             Era::Stateless => (
-                "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\n".to_owned(),
+                format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n"),
                 r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#,
             ),
             Era::Plain => (String::new(), ""),
         };
         let body = format!(
-            r#"{{"jsonrpc":"2.0","id":{FIRST_ID},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"{TEXT}"}}{meta}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":{FIRST_ID},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"text":"{TEXT}"}}{meta}}}}}"#
         );
         let request = self.post(&headers, &body);
         let id_at = request.find(&FIRST_ID.to_string()).expect("the id is in the request");
         Caller { connection, request: request.into_bytes(), id_at, id: FIRST_ID }
+    }
+
+    /// A session in which anything can be asked, one thing at a time.
+    ///
+    /// # Panics
+    /// If it is refused.
+    pub fn session(&self) -> Session<'_> {
+        let mut connection = Connection::open(self.port).expect("the server listens");
+        let id = self.open_session(&mut connection);
+        Session { server: self, connection, id }
     }
 
     /// Opens so many sessions and leaves them alone; their ids.
@@ -293,6 +192,39 @@ impl Server {
             self.token,
             body.len()
         )
+    }
+}
+
+/// A session, and the connection it is used on.
+pub struct Session<'s> {
+    server: &'s Server,
+    connection: Connection,
+    id: String,
+}
+
+impl Session<'_> {
+    /// Calls a tool with the text; the body of what it answers.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    pub fn call(&mut self, tool: &str) -> io::Result<String> {
+        let params = format!(r#"{{"name":"{tool}","arguments":{{"text":"{TEXT}"}}}}"#);
+        self.ask("tools/call", &params)
+    }
+
+    /// The list of tools, as it comes.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    pub fn tools(&mut self) -> io::Result<String> {
+        self.ask("tools/list", "{}")
+    }
+
+    fn ask(&mut self, method: &str, params: &str) -> io::Result<String> {
+        let headers = format!("Mcp-Session-Id: {}\r\nMCP-Protocol-Version: 2025-11-25\r\n", self.id);
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{FIRST_ID},"method":"{method}","params":{params}}}"#);
+        let request = self.server.post(&headers, &body);
+        Ok(self.connection.exchange(request.as_bytes())?.body.to_owned())
     }
 }
 

@@ -9,6 +9,7 @@
 pub mod http;
 pub mod one_core;
 pub mod process;
+pub mod upstream;
 pub mod yardstick;
 
 use std::path::Path;
@@ -33,6 +34,15 @@ pub fn median(mut times: Vec<Duration>) -> Duration {
     times.get(times.len() / 2).copied().expect("at least one measurement")
 }
 
+/// The middle of many figures.
+///
+/// # Panics
+/// If there are none.
+pub fn middle(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().expect("at least one figure")
+}
+
 /// A line of the table: what, how much, and what it should be.
 pub fn line(what: &str, figure: &str, goal: &str) {
     println!("{what:<58} {figure:>16}   {goal}");
@@ -41,6 +51,11 @@ pub fn line(what: &str, figure: &str, goal: &str) {
 /// Microseconds, readable.
 pub fn micros(time: Duration) -> String {
     format!("{:.1} µs", time.as_secs_f64() * 1e6)
+}
+
+/// Mebibytes, readable.
+pub fn mebibytes(figure: f64) -> String {
+    format!("{figure:.1} MiB")
 }
 
 /// A gate in that directory with the native tools and a grant for all of them; the limit is on, but high.

@@ -1,5 +1,6 @@
-//! What the system says about a process: its memory, and whether it still works on something.
+//! What the system says about a process: its memory, its processor time, and which others of the same program it started.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long a process may go on working before nobody waits for it any more, in seconds.
@@ -30,6 +31,35 @@ pub fn at_rest(pid: u32) -> f64 {
         }
     }
     unreachable!("process {pid} was still busy after {LONGEST} s")
+}
+
+/// The process, and those among its descendants that run the same program: a daemon and its launchers.
+///
+/// # Panics
+/// If there is no such process.
+pub fn family(pid: u32) -> Vec<u32> {
+    let program = |pid: u32| -> Option<PathBuf> { std::fs::read_link(format!("/proc/{pid}/exe")).ok() };
+    let own = program(pid).expect("its program");
+    let (mut found, mut wanted) = (Vec::new(), vec![pid]);
+    while let Some(pid) = wanted.pop() {
+        if program(pid).as_ref() == Some(&own) {
+            found.push(pid);
+        }
+        for task in std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            wanted.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+        }
+    }
+    found
+}
+
+/// Processor time that all of these have used, in seconds.
+///
+/// # Panics
+/// If one of them is gone.
+pub fn worked(pids: &[u32]) -> f64 {
+    let ticks: u64 = pids.iter().map(|pid| ticks(*pid)).sum();
+    f64::from(u32::try_from(ticks).expect("less than a year")) / 100.0
 }
 
 /// Processor time it has used, in hundredths of a second.

@@ -40,7 +40,8 @@ impl Bare {
             axum::serve(listener.tap_io(|stream| _ = stream.set_nodelay(true)), router).await
         });
         let token = format!("cv_{SESSION}");
-        Self { server: Server { port, pid: std::process::id(), token }, _runtime: runtime }
+        let tool = "echo".to_owned();
+        Self { server: Server { port, pid: std::process::id(), token, tool }, _runtime: runtime }
     }
 }
 

@@ -11,7 +11,7 @@ use covenant_bench::http::{Caller, Era, Server, throughput};
 use covenant_bench::one_core::OneCore;
 use covenant_bench::process::at_rest;
 use covenant_bench::yardstick::Bare;
-use covenant_bench::{line, median, micros};
+use covenant_bench::{line, mebibytes, median, micros, middle};
 use covenant_testkit::Home;
 
 const ERAS: [(Era, &str); 3] =
@@ -45,7 +45,7 @@ fn main() {
     let known_as = |name: &str| {
         let added = home.run(&["clients", "add", name, "--grant", "tool.call.echo", "--json"]).ok().json();
         let token = added.get("token").and_then(serde_json::Value::as_str).expect("a token").to_owned();
-        Server { port: daemon.port(), pid: daemon.pid(), token }
+        Server { port: daemon.port(), pid: daemon.pid(), token, tool: "echo".to_owned() }
     };
     // A principal holds so many sessions and no more: those that lie idle are somebody else's.
     measure(&bare.server, &known_as("busy"), &known_as("idle"), calls);
@@ -131,13 +131,4 @@ fn memory_of_sessions(ours: &Server) {
     let growth = at_rest(ours.pid) - before;
     let what = format!("the same with a stream open on {} of them", streams.len());
     line(&what, &mebibytes(growth), &format!("at most 20 MiB, and {IDLE} streams"));
-}
-
-fn mebibytes(figure: f64) -> String {
-    format!("{figure:.1} MiB")
-}
-
-fn middle(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().expect("at least one figure")
 }
