@@ -154,7 +154,7 @@ fn a_try_says_which_phase_failed() {
         (Upstream::command(&home, "start", "no-such-program", &[]), "start", "no-such-program"),
         (Upstream::stdio(&home, "dies", &["die@start"]), "handshake", "told to die at start"),
         (Upstream::stdio(&home, "mute", &["never@*"]).key("start_timeout_secs", 1), "handshake", "within"),
-        (Upstream::url(&home, "nobody", "http://127.0.0.1:1/mcp"), "handshake", "reached"),
+        (Upstream::url(&home, "nobody", "http://127.0.0.1:1/mcp"), "start", "reached"),
         (Upstream::http(&home, "closed", &["needs=another"]), "handshake", "401"),
         (Upstream::stdio(&home, "list", &["error@tools/list"]), "list", "told to fail"),
     ];
