@@ -2,10 +2,11 @@
 //! finishes an interrupted prune. What contradicts a checkpoint is never repaired; it is said.
 
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use covenant_model::audit::{BadRow, Chain, Row};
 use ed25519_dalek::VerifyingKey;
@@ -81,6 +82,11 @@ pub enum OpenError {
     },
 }
 
+/// How long whoever holds the log may take to be gone: a process that ends, or the copy of one that becomes a program
+/// and has the lock until it does. And how often one looks.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(10);
+
 /// The end of the log as it was found, repaired.
 pub(super) struct Found {
     pub(super) lock: File,
@@ -125,10 +131,16 @@ fn hold(dir: &Path) -> Result<File, OpenError> {
         File::open(dir)
     };
     let file = make().map_err(|source| OpenError::Io { dir: dir.to_owned(), source })?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(OpenError::Locked { dir: dir.to_owned() }),
-        Err(std::fs::TryLockError::Error(source)) => Err(OpenError::Io { dir: dir.to_owned(), source }),
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < end => std::thread::sleep(LOOK),
+            Err(TryLockError::WouldBlock) => return Err(OpenError::Locked { dir: dir.to_owned() }),
+            Err(TryLockError::Error(source)) => {
+                return Err(OpenError::Io { dir: dir.to_owned(), source });
+            }
+        }
     }
 }
 
