@@ -24,7 +24,8 @@ Examples:
 
 It is started or reached once more, beside the one that runs. The phases are
 entry (can it be used as it is written), start (the program runs, the URL is
-reached), handshake (it answers as an MCP server does), list (its tools) and stop.";
+reached), handshake (it answers as an MCP server does), list (its tools) and
+stop.";
 
 /// Try a server: connect, list its tools, disconnect.
 #[derive(Debug, Args)]
