@@ -1,7 +1,7 @@
 //! Every external server: which there are, how each is, and their tools in the gate's registry.
 //!
-//! One [`keeper`] supervises each server. [`claims`] say which server has which name, [`catalogue`] what is offered; [`call`] is the way of a
-//! call; [`berths`] are the connections of servers that are not shared.
+//! One `keeper` supervises each server. `claims` say which server has which name, `catalogue` what is offered; `call` is the way of a
+//! call; `berths` are the connections of servers that are not shared.
 
 mod apply;
 mod arrivals;
