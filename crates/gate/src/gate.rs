@@ -28,7 +28,6 @@ use crate::random;
 use crate::refusal::Fault;
 use crate::registry::{NotRegistered, Prepared, ToolRegistry};
 use crate::seal::Seal;
-use crate::tool::Tool;
 
 /// How many updates of resources a slow listener may fall behind before it takes it that everything changed.
 const UPDATES: usize = 256;
@@ -215,38 +214,21 @@ impl Gate {
         self.announce();
     }
 
-    /// Takes the tools with those names out and puts others in, all at once; what is left alone stays as it is. Those
-    /// that could not be taken come back, in the order they were given, each with why.
+    /// Takes the tools with those names out and puts others in, all at once; what is left alone stays as it is. They come
+    /// prepared, so that nobody waits while schemas are compiled. Those that could not be taken come back, in the order
+    /// they were given, each with why.
     pub fn exchange_tools(
         &self,
         out: &BTreeSet<ToolName>,
-        tools: Vec<Arc<dyn Tool>>,
-    ) -> Vec<(ToolName, NotRegistered)> {
-        let name = |tool: &Arc<dyn Tool>| tool.spec().name;
-        let prepared = tools.into_iter().map(|tool| (name(&tool), Prepared::new(tool)));
-        self.exchange(out, prepared.collect())
-    }
-
-    /// The same with tools that were prepared: nobody waits while schemas are compiled.
-    pub fn exchange_prepared(
-        &self,
-        out: &BTreeSet<ToolName>,
         tools: Vec<Prepared>,
-    ) -> Vec<(ToolName, NotRegistered)> {
-        self.exchange(out, tools.into_iter().map(|tool| (tool.name().clone(), Ok(tool))).collect())
-    }
-
-    fn exchange(
-        &self,
-        out: &BTreeSet<ToolName>,
-        tools: Vec<(ToolName, Result<Prepared, NotRegistered>)>,
     ) -> Vec<(ToolName, NotRegistered)> {
         let _alone = self.exchanging.lock();
         let before = self.tools.load_full();
         let mut next = before.without(out);
         let mut refused = Vec::new();
-        for (name, tool) in tools {
-            if let Err(reason) = tool.and_then(|tool| next.take(tool)) {
+        for tool in tools {
+            let name = tool.name().clone();
+            if let Err(reason) = next.take(tool) {
                 refused.push((name, reason));
             }
         }

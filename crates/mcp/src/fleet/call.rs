@@ -8,7 +8,6 @@ use covenant_gate::{Context, RawOutput};
 use covenant_model::principal::Principal;
 use covenant_model::server::ServerState;
 use covenant_model::tool::ToolCallResult;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};
@@ -64,7 +63,7 @@ impl Server {
                 total,
             };
             let error = match line.peer.call(call).await {
-                Ok(result) => return complete(result).map_err(named),
+                Ok(result) => return Ok(result),
                 Err(error) => error,
             };
             let again = Self::noticed(&error, &line, tool);
@@ -204,23 +203,5 @@ async fn unless_cancelled<T>(context: &Context, work: impl Future<Output = T>) -
         biased;
         outcome = work => Ok(outcome),
         () = context.cancelled().cancelled() => Err("the call was taken back".to_owned()),
-    }
-}
-
-/// A result that is all there is to say. A server of the modern era may ask something first; nobody here answers yet.
-fn complete(result: Box<RawValue>) -> Result<Box<RawValue>, String> {
-    #[derive(Deserialize)]
-    struct Kind<'a> {
-        #[serde(default, borrow, rename = "resultType")]
-        kind: Option<std::borrow::Cow<'a, str>>,
-    }
-    if memchr::memmem::find(result.get().as_bytes(), b"\"resultType\"").is_none() {
-        return Ok(result);
-    }
-    match serde_json::from_str::<Kind<'_>>(result.get()) {
-        Ok(Kind { kind: Some(kind) }) if kind != "complete" => {
-            Err(format!("answered with a result of type `{}`, which is not passed on", kind.escape_debug()))
-        }
-        _ => Ok(result),
     }
 }

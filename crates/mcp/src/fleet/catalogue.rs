@@ -154,7 +154,7 @@ impl Stock {
         if out.is_empty() && new.is_empty() {
             return;
         }
-        for (name, reason) in gate.exchange_prepared(&out, new) {
+        for (name, reason) in gate.exchange_tools(&out, new) {
             let Some((_, server)) = next.remove(&name) else { continue };
             let Some(rack) = self.of.get_mut(&server) else { continue };
             let reason = match reason {

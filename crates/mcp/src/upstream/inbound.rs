@@ -11,7 +11,7 @@ use serde::de::{Deserializer as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::wire::{Answer, RpcFailure};
-use crate::message::{Id, present, text};
+use crate::message::{Envelope, Id, text};
 use crate::reply::INTERNAL_ERROR;
 
 /// The most of an error's sentence that is kept.
@@ -62,20 +62,6 @@ impl Said<'_> {
             Self::Error(raw) => Answer::Error(failure(raw)),
         }
     }
-}
-
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow, default, deserialize_with = "present")]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    method: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    params: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    result: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    error: Option<&'a RawValue>,
 }
 
 /// Hands every message in those bytes to `with`: one, or the elements of a batch. False if they are no JSON object or

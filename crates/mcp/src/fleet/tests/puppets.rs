@@ -179,7 +179,6 @@ impl Puppet {
                 let message = "no such thing".to_owned();
                 Err(LinkError::Rpc(RpcFailure { code: -32602, message, data: None }))
             }
-            "ask" => Ok(to_raw_value(&json!({"resultType": "input_required", "inputRequests": {}})).unwrap()),
             _ => Ok(to_raw_value(&json!({"content": [], "structuredContent": {"nth": nth}})).unwrap()),
         }
     }

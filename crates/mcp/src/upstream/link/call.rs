@@ -36,7 +36,7 @@ impl Link {
             Err(LinkError::Cancelled) => abandoned.because("the caller took it back"),
             _ => abandoned.ended(),
         }
-        checked(ended?, self.agreed.era)
+        checked(ended?)
     }
 
     /// Waits for the answer as long as that makes sense.
@@ -185,14 +185,19 @@ struct Kind {
     kind: Option<String>,
 }
 
-/// A result that is one: an object, and complete.
-fn checked(raw: Box<RawValue>, era: Era) -> Result<Box<RawValue>, LinkError> {
+/// A result that is one: an object, and complete. In either era: what asks something of the client comes from the gate
+/// alone, whoever writes it.
+fn checked(raw: Box<RawValue>) -> Result<Box<RawValue>, LinkError> {
     let not_one = |what: String| Err(LinkError::NotAResult(format!("answered the call with {what}")));
     if !raw.get().starts_with('{') {
         return not_one("something that is no result".to_owned());
     }
-    if era == Era::Modern && memchr::memmem::find(raw.get().as_bytes(), b"\"resultType\"").is_some() {
-        let kind = serde_json::from_str::<Kind>(raw.get()).ok().and_then(|kind| kind.kind);
+    let says = |word: &str| memchr::memmem::find(raw.get().as_bytes(), word.as_bytes()).is_some();
+    // A name can be written with escapes too.
+    if says("resultType") || says("\\u") {
+        let Ok(Kind { kind }) = serde_json::from_str(raw.get()) else {
+            return not_one("a result whose type cannot be read".to_owned());
+        };
         match kind.as_deref() {
             None | Some("complete") => {}
             Some("input_required") => {
