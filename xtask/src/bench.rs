@@ -14,10 +14,19 @@ pub(crate) fn run(name: Option<&str>) -> Outcome {
     }
     // Some of them drive the product's own binary.
     run_child(&mut cargo(&["build", "--release", "--package", "covenant"]))?;
-    run_child(&mut cargo(&["build", "--release", "--package", "covenant-bench", "--bins"]))?;
+    run_child(&mut cargo(&["build", "--profile", "bench", "--package", "covenant-bench", "--bins"]))?;
     for program in chosen {
         println!("\n== {program}");
-        let words = ["run", "--quiet", "--release", "--package", "covenant-bench", "--bin", program.as_str()];
+        let words = [
+            "run",
+            "--quiet",
+            "--profile",
+            "bench",
+            "--package",
+            "covenant-bench",
+            "--bin",
+            program.as_str(),
+        ];
         run_child(&mut cargo(&words))?;
     }
     Ok(())

@@ -26,6 +26,7 @@ pub mod secrets;
 mod servers;
 mod shutdown;
 mod start;
+mod thrift;
 mod tls;
 pub mod trust;
 

@@ -35,6 +35,7 @@ use crate::runs;
 use crate::secrets::{Secrets, SecretsError};
 use crate::servers::{Desk, Outfit, Reading, watch};
 use crate::shutdown::{self, Stop};
+use crate::thrift;
 use crate::tls::{Certificate, Tls};
 use crate::trust;
 
@@ -190,6 +191,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     tokio::spawn(lapse::follow(Arc::clone(&daemon)));
     tokio::spawn(sessions::follow(Arc::clone(&daemon)));
     tokio::spawn(watch::follow(Arc::clone(&daemon)));
+    tokio::spawn(thrift::follow(Arc::clone(&daemon)));
     announce(&daemon, &remarks);
     Running::new(daemon, lock, remarks).map_err(StartError::Signals)
 }

@@ -29,5 +29,6 @@ mod spawn;
 mod sweep;
 mod tail;
 mod talk;
+pub mod thrift;
 mod trace;
 mod wire;

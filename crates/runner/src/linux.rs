@@ -26,6 +26,7 @@ mod seccomp;
 mod shift;
 mod sources;
 mod sys;
+mod thrift;
 pub(crate) mod tree;
 mod view;
 mod watch;
@@ -35,6 +36,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use rustix::process::{Pid, getpid, set_child_subreaper, setsid};
 
+pub(crate) use self::sys::give_back;
 use crate::channel::Channel;
 use crate::control::Assignment;
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-const BLOCK: usize = 1 << 20;
+const BLOCK: usize = 1 << 19;
 
 /// No line of ours comes near this; a longer one is somebody else's.
 pub(super) const LONGEST: usize = 1 << 18;

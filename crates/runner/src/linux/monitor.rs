@@ -150,6 +150,7 @@ impl Started {
     /// Comes back when there is a reason to end: the program has, a limit was passed, or the host wants it or is gone.
     fn watch_over(&mut self, host: &mut Channel) -> io::Result<Option<Limit>> {
         let mut round = Instant::now();
+        let mut settled = false;
         loop {
             let patience = match &mut self.watch {
                 None => ROUND,
@@ -175,10 +176,15 @@ impl Started {
                     self.root.signal(number);
                 }
             }
-            if let Root::Program(program) = &self.root
-                && round.elapsed() >= ROUND
-            {
-                reap_orphans(program.pid);
+            if round.elapsed() >= ROUND {
+                if !settled {
+                    // It goes on: from here on little is done, and little should be held for it.
+                    sys::give_back();
+                    settled = true;
+                }
+                if let Root::Program(program) = &self.root {
+                    reap_orphans(program.pid);
+                }
                 round = Instant::now();
             }
         }

@@ -12,6 +12,7 @@ use std::process::Command;
 
 use rustix::process::Pid;
 
+use super::thrift::unchanged;
 use crate::ending::Usage;
 
 /// Attributes for [`set_attributes`].
@@ -26,6 +27,23 @@ pub(super) fn close_inherited() -> io::Result<()> {
     // SAFETY: called first thing in `main`, before anything of this process owns a descriptor above 2.
     let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
     outcome(closed).map(drop)
+}
+
+/// Lets go of the pages of files that hold nothing of our own, and of memory that the allocator holds and nobody uses.
+pub(crate) fn give_back() {
+    let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
+    for part in unchanged(&smaps) {
+        let start = std::ptr::with_exposed_provenance_mut(part.start);
+        // SAFETY: the system says that no page of this mapping differs from its file, and nobody can write to it, so
+        // whoever reads or runs it next finds the same. If it was unmapped meanwhile, by whoever closes a library or a
+        // file of constants, what took its place could lose pages: nothing in this program does either.
+        unsafe { libc::madvise(start, part.len(), libc::MADV_DONTNEED) };
+    }
+    #[cfg(target_env = "gnu")]
+    // SAFETY: the allocator may be told this at any time; it gives back what is free and touches nothing else.
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }
 
 /// Like `fork`, into new namespaces: the child's pid, or none in the child.

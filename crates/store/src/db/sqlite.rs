@@ -75,7 +75,7 @@ impl Sqlite {
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         // In KiB and in pages: room enough that filling the audit index does not read and write the same pages
         // over and over.
-        connection.pragma_update(None, "cache_size", -2048)?;
+        connection.pragma_update(None, "cache_size", -1024)?;
         connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
         connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
         let writer = Lane::start("store-write", vec![connection], writer::serve)?;
