@@ -148,8 +148,9 @@ impl Keeper {
         Next::Rest(ServerState::Disabled, None)
     }
 
-    /// A person asked: what was is forgotten.
+    /// A person asked: what was is forgotten. Most likely the server is another one since.
     fn forgive(&mut self) {
+        self.server.forget_era();
         self.backoff.forgive();
         self.quarantined = false;
     }

@@ -143,10 +143,9 @@ impl Server {
                 return Ok(Line::new(peer, tail, self.open.one()));
             }
             Ok(Err(not)) if not.phase == HANDSHAKE => {
-                // It may speak another era since: the next time it is asked. But one that ends when it is asked is not
-                // asked again: the next time it is greeted in the way that all but the newest understand.
-                let not_asked = not.ended && era != EraChoice::Modern;
-                *self.era.lock() = not_asked.then_some(EraChoice::Legacy);
+                // It may speak another era since, and why it failed says nothing of that: the next time it is asked.
+                // One that ends when it is asked is greeted in the older way within the same attempt.
+                self.forget_era();
                 format!("failed in the handshake: it {}", not.reason)
             }
             Ok(Err(not)) => not.reason,
@@ -154,6 +153,11 @@ impl Server {
         };
         settle().await;
         Err(format!("{reason}{}", tail.told()))
+    }
+
+    /// The next time it is asked which era it speaks.
+    pub(super) fn forget_era(&self) {
+        *self.era.lock() = None;
     }
 
     /// Asks it for its tools; otherwise a clause that can follow its name.

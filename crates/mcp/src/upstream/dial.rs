@@ -53,13 +53,11 @@ pub struct NotDialed {
     pub phase: &'static str,
     /// A clause that can follow the server's name.
     pub reason: String,
-    /// Its program ended before the handshake was done.
-    pub ended: bool,
 }
 
 impl NotDialed {
     fn in_start(reason: String) -> Self {
-        Self { phase: START, reason, ended: false }
+        Self { phase: START, reason }
     }
 }
 
@@ -101,13 +99,12 @@ impl Deadline {
 
     /// What is told of a handshake that failed.
     fn told(self, not: NotOpened) -> NotDialed {
-        let ended = matches!(not.kind, Failure::Lost { .. });
         let phase = if not.kind == Failure::Unreached { START } else { HANDSHAKE };
         let reason = match not.kind {
             Failure::Late(question) => self.late(&format!("did not answer `{question}`")),
             _ => not.reason,
         };
-        NotDialed { phase, reason, ended }
+        NotDialed { phase, reason }
     }
 }
 

@@ -45,6 +45,21 @@ while True:
         answer(request, {"resultType": "complete", **text("here"), "_meta": {"kept": 1}})
 "#;
 
+/// One of the older era that ends at a question it does not know.
+const TOUCHY: &str = r#"
+request = hear()
+if request["method"] != "initialize":
+    os._exit(9)
+answer(request, {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "t", "version": "1"}})
+hear_method("notifications/initialized")
+while True:
+    request = hear()
+    if request.get("method") == "tools/list":
+        answer(request, {"tools": [{"name": "pid", "inputSchema": {"type": "object"}}]})
+    elif request.get("method") == "tools/call":
+        answer(request, text("here"))
+"#;
+
 /// Starts what a plan has for a command as a Python program.
 struct Pythons;
 
@@ -71,7 +86,7 @@ impl Couriers for Nowhere {
 struct World {
     gate: Arc<Gate>,
     fleet: Arc<Fleet>,
-    _home: TempDir,
+    home: TempDir,
 }
 
 fn scripted(name: &str, script: &str) -> Plan {
@@ -107,7 +122,7 @@ impl World {
             let status = fleet.settled(&name).await.unwrap();
             assert_eq!(status.state, ServerState::Ready, "{status:?}");
         }
-        Self { gate, fleet, _home: home }
+        Self { gate, fleet, home }
     }
 
     /// The text of a result, through the whole gate.
@@ -133,6 +148,42 @@ async fn a_crashed_program_answers_again_within_a_second() {
     assert!(!failed && second != first, "{second}");
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     assert_eq!(world.fleet.server("a").unwrap().restarts, 1);
+    world.fleet.stop().await;
+}
+
+#[tokio::test]
+async fn a_program_that_ends_at_the_question_of_its_era_comes_up_and_has_not_failed() {
+    let world = World::with([scripted("touchy", TOUCHY)]).await;
+    let status = world.fleet.server("touchy").unwrap();
+    assert_eq!((status.era.as_deref(), status.restarts, status.error), (Some("legacy"), 0, None));
+    assert_eq!(world.call("touchy__pid").await, (false, "here".to_owned()));
+    world.fleet.stop().await;
+}
+
+#[tokio::test]
+async fn a_program_of_the_newer_era_whose_first_start_fails_comes_up_with_the_next() {
+    let world = World::with([]).await;
+    let starts = world.home.path().join("starts");
+    let begin = format!(
+        "path = {:?}\nopen(path, 'a').write('.')\nif os.path.getsize(path) <= 2: os._exit(4)\n",
+        starts.display()
+    );
+    // It ends at what it does not know, too.
+    let strict = "peeked = hear\ndef hear():\n  said = peeked()\n  \
+                  if said['method'] == 'initialize': os._exit(5)\n  return said\n";
+    world.fleet.apply(vec![wanted(scripted("late", &format!("{begin}{strict}{MODERN}")))]).await;
+    let settled = async {
+        loop {
+            let status = world.fleet.server("late").unwrap();
+            if matches!(status.state, ServerState::Ready | ServerState::Quarantined) {
+                return status;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let status = tokio::time::timeout(Duration::from_mins(1), settled).await.unwrap();
+    assert_eq!((status.state, status.restarts), (ServerState::Ready, 1), "{status:?}");
+    assert_eq!(status.era.as_deref(), Some("modern"));
     world.fleet.stop().await;
 }
 

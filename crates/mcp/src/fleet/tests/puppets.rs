@@ -106,7 +106,7 @@ impl Dials for Stage {
                 Begin::Fails(phase) => {
                     log("cannot go on with hunter");
                     let reason = "ended with exit code 3".to_owned();
-                    return Err(NotDialed { phase, reason, ended: true });
+                    return Err(NotDialed { phase, reason });
                 }
             }
             passed(START, Duration::from_millis(1));

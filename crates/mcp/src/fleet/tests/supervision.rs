@@ -98,13 +98,20 @@ async fn who_fails_too_often_is_left_alone_until_used_and_then_tried_once_for_al
 }
 
 #[tokio::test]
-async fn who_ends_at_the_question_of_its_era_is_not_asked_again() {
+async fn who_never_answered_has_no_era_and_is_asked_for_it_each_time() {
     let world = World::new().await;
     world.stage.begins("a", [Begin::Fails(HANDSHAKE), Begin::Fails(HANDSHAKE), Begin::Well]);
     world.apply([plan("a")]).await;
+    assert_eq!(world.until("a", ServerState::Restarting).await.era, None);
+    assert_eq!(world.until("a", ServerState::Ready).await.era.as_deref(), Some("legacy"));
+    let eras = || world.stage.dialed.lock().iter().map(|(_, era)| *era).collect::<Vec<_>>();
+    assert_eq!(eras(), [EraChoice::Auto; 3]);
+    world.stage.puppet("a").crashes();
+    world.until("a", ServerState::Restarting).await;
     world.until("a", ServerState::Ready).await;
-    let eras: Vec<_> = world.stage.dialed.lock().iter().map(|(_, era)| *era).collect();
-    assert_eq!(eras, [EraChoice::Auto, EraChoice::Legacy, EraChoice::Legacy]);
+    assert_eq!(eras()[3], EraChoice::Legacy, "what answered is remembered");
+    world.fleet.restart("a").await.unwrap();
+    assert_eq!(eras()[4], EraChoice::Auto, "a person most likely has changed it");
 }
 
 #[tokio::test]
