@@ -2,6 +2,8 @@
 //!
 //! Names of its types and functions (`McpManager`, `connect_all`, …) are shown by what they were to do.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use covenant_testkit::wait::until;
 use covenant_testkit::{Home, Upstream};
 use serde_json::{Value, json};
@@ -70,6 +72,20 @@ fn a_plugin_names_the_servers_it_needs() {
     assert!(now["source"].as_str().unwrap().contains("notes"), "{now}");
     let whose = format!("whose of {}/notes", home.path().join("workspace").display());
     assert_eq!(text(&stage.client().call("notes__whose", json!({}))), whose);
+}
+
+/// The plugin of the documentation, in a new home: its program ends where the directory it is given is not there.
+#[test]
+fn the_workspace_that_a_plugin_names_is_there_from_the_first_start_on() {
+    let home = home();
+    let line = "ls \"$1\" >&2 && exec \"$0\" stdio";
+    let notes = Upstream::command(&home, "notes", "sh", &["-c", line, &program(&home), "{workspace}"]);
+    home.write("plugins/notes/plugin.toml", &notes.entry("mcp_servers"));
+    let stage = Stage::up(&home);
+    let now = stage.ready("notes");
+    assert_eq!((&now["restarts"], &now["error"]), (&json!(0), &Value::Null), "{now}");
+    let metadata = home.path().join("workspace").metadata().unwrap();
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o700);
 }
 
 /// ARAWN-06, ARAWN-17, ARAWN-29, ARAWN-60, ARAWN-62

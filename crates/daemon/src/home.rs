@@ -5,7 +5,7 @@ mod runtime;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::trust::user;
 
@@ -202,6 +202,25 @@ impl Home {
             check(&directory)?;
         }
         Ok(())
+    }
+
+    /// Makes the workspace (0700) where it is missing and lies in this home; otherwise what a person should know.
+    pub(crate) fn prepare_workspace(&self, workspace: &Path) -> Option<String> {
+        let shown = workspace.display();
+        if let Ok(metadata) = workspace.metadata() {
+            let is_file = !metadata.is_dir();
+            return is_file.then(|| format!("{shown}, which `workspace.path` names, is not a directory"));
+        }
+        let leaves = workspace.components().any(|part| part == Component::ParentDir);
+        if leaves || !workspace.starts_with(&self.root) {
+            // Elsewhere may be a disk that is not mounted yet.
+            return Some(format!("{shown}, which `workspace.path` names, is not there: make it"));
+        }
+        let why = match make(workspace) {
+            Err(HomeError::Io { error, .. }) => format!(": {error}"),
+            _ => String::new(),
+        };
+        (!workspace.is_dir()).then(|| format!("{shown}, which `workspace.path` names, cannot be made{why}"))
     }
 
     /// Checks that this is a directory of our own that others cannot change and we can; makes nothing.

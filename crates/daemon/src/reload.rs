@@ -55,10 +55,12 @@ impl Daemon {
         if self.shows_another(renewed.as_ref()) && !changed.iter().any(|key| key == "http.tls_cert") {
             changed.push("http.tls_cert".to_owned());
         }
+        let workspace = self.home.prepare_workspace(&next.workspace.place(&self.home, &*self.environment));
+        let warnings = loaded.warnings.into_iter().chain(workspace);
         let reloaded = Reloaded {
             applied: self.changes(&changed, &reading),
             needs_restart: next.differences(&loaded.config),
-            warnings: loaded.warnings.into_iter().chain(reading.warnings.clone()).collect(),
+            warnings: warnings.chain(reading.warnings.clone()).collect(),
         };
         self.record(by, &reloaded.applied).await?;
         self.record_servers(by, &reading, None).await?;

@@ -127,6 +127,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     let lock = Lock::take(&home, &note(&socket, started_at))?;
     let config::Loaded { config, warnings } = Config::load(&home, &overrides)?;
     remarks.extend(warnings);
+    remarks.extend(home.prepare_workspace(&config.workspace.place(&home, &*environment)));
     let reading = Reading::read(&home, &config, &*environment, &[])?;
     remarks.extend(reading.warnings.iter().cloned());
     let tls = Certificate::load(&home, &config.http).map_err(ConfigError::from)?.map(Tls::new);

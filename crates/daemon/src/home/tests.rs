@@ -34,6 +34,31 @@ fn what_programs_need_is_made_for_its_owner_alone_even_without_a_daemon() {
 }
 
 #[test]
+fn a_workspace_in_the_home_is_made_and_one_elsewhere_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::at(&dir.path().join("home")).unwrap();
+    home.prepare().unwrap();
+    for inside in [home.workspace(), home.root().join("files/of/tools")] {
+        assert_eq!(home.prepare_workspace(&inside), None);
+        assert_eq!(mode(&inside), 0o700);
+        assert_eq!(home.prepare_workspace(&inside), None, "a second start finds it as it is");
+    }
+    for outside in [dir.path().join("disk"), home.root().join("../beside")] {
+        let remark = home.prepare_workspace(&outside).unwrap();
+        assert!(remark.contains(outside.to_str().unwrap()) && remark.contains("workspace.path"), "{remark}");
+        assert!(!outside.exists());
+        fs::create_dir(&outside).unwrap();
+        assert_eq!(home.prepare_workspace(&outside), None);
+    }
+    let file = home.root().join("file");
+    fs::write(&file, "").unwrap();
+    for wrong in [file.clone(), file.join("below")] {
+        let remark = home.prepare_workspace(&wrong).unwrap();
+        assert!(remark.contains(wrong.to_str().unwrap()), "{remark}");
+    }
+}
+
+#[test]
 fn a_home_that_others_may_write_is_refused_with_the_command_that_closes_it() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::at(dir.path()).unwrap();
