@@ -84,7 +84,7 @@ pub(crate) fn start(home: &Home, options: &[OsString]) -> Result<Started, Failur
     loop {
         match attempt(home, options)? {
             Report::Ready { pid, remarks } => {
-                print::warn_all(&remarks);
+                print::warn_all(&remarks, "covenant doctor");
                 print::note(&format!("started the daemon (pid {pid}), log in {}", home.log().display()));
                 return Ok(Started::Ours { pid });
             }

@@ -89,15 +89,22 @@ pub(crate) fn warn(text: &str) {
     let _ = writeln!(err, "{yellow}warning:{yellow:#} {}", escape_block(text));
 }
 
-/// Says several such things; of many that are alike, the first few.
-pub(crate) fn warn_all(warnings: &[String]) {
-    const SHOWN: usize = 3;
-    // One left over is as short as saying so.
-    let shown = if warnings.len() > SHOWN + 1 { SHOWN } else { warnings.len() };
-    warnings.iter().take(shown).for_each(|warning| warn(warning));
-    if warnings.len() > shown {
-        warn(&format!("and {} more like these", warnings.len() - shown));
+/// Says several such things; of many that are alike, the first few, and the command that shows the others, where there is
+/// one.
+pub(crate) fn warn_all(warnings: &[String], others: &str) {
+    let (shown, left_out) = first_few(warnings, 3);
+    shown.iter().for_each(|warning| warn(warning));
+    match (left_out, others) {
+        (0, _) => {}
+        (count, "") => warn(&format!("and {count} more like these")),
+        (count, others) => warn(&format!("and {count} more like these; see them with: {others}")),
     }
+}
+
+/// The first of many, and how many are left out. One left over is as short as saying so.
+pub(crate) fn first_few<T>(all: &[T], few: usize) -> (&[T], usize) {
+    let shown = if all.len() > few + 1 { few } else { all.len() };
+    (all.get(..shown).unwrap_or(all), all.len() - shown)
 }
 
 /// The text for one line: control, bidirectional and invisible characters are written out.

@@ -144,7 +144,7 @@ impl Grant {
             expires_at,
         };
         let granted: Granted = setting.client()?.post("/api/v1/capabilities", &body)?;
-        print::warn_all(&granted.warnings);
+        print::warn_all(&granted.warnings, "");
         if granted.grant.approval == Approval::Ask {
             print::warn("this version has no command yet that decides what waits: such calls stay refused");
         }

@@ -106,7 +106,7 @@ impl Add {
         let body = NewClient { name: self.name, preset, grants: self.grants };
         let client = setting.client()?;
         let added: ClientAdded = client.post("/api/v1/clients", &body)?;
-        print::warn_all(&added.warnings);
+        print::warn_all(&added.warnings, "");
         if setting.json() {
             let document = json!({"name": added.name, "token": added.token});
             print::json(&document).map_err(|failure| lost(&added.name, &failure))?;

@@ -62,7 +62,7 @@ fn show(setting: &Setting) -> Result<Exit, Failure> {
     } else {
         let loaded = Settings::load(&setting.home, &Overrides::from_environment())
             .map_err(|error| Failure::told(Exit::Usage, &error))?;
-        print::warn_all(&loaded.warnings);
+        print::warn_all(&loaded.warnings, "covenant doctor");
         print::note("no daemon runs; these are the values one would start with");
         loaded.config.effective()
     };

@@ -139,7 +139,7 @@ impl Reload {
     pub(crate) fn run(&self, setting: &Setting) -> Result<Exit, Failure> {
         let client = setting.running()?.ok_or_else(|| setting.no_daemon())?;
         let reloaded: Reloaded = client.post("/api/v1/reload", &json!({}))?;
-        print::warn_all(&reloaded.warnings);
+        print::warn_all(&reloaded.warnings, "covenant doctor");
         if setting.json() {
             print::json(&reloaded)?;
             return Ok(Exit::Done);

@@ -1,6 +1,7 @@
 //! `covenant mcp add`: what can be typed, and the entry that becomes of it.
 
-mod mistaken;
+mod misplaced;
+pub(super) mod mistaken;
 
 use std::path::Path;
 
@@ -150,22 +151,12 @@ impl Add {
         remarks.extend(typed("--header", &self.header));
         remarks.extend(self.url.as_deref().and_then(credential::remark_url));
         let args = self.program.get(1..).unwrap_or_default();
-        remarks.extend(args.iter().find_map(|word| misplaced(word)));
+        remarks.extend(misplaced::remarks(args));
         if self.cwd.is_none() {
             remarks.extend(here.and_then(|here| args.iter().find_map(|word| relative(word, here))));
         }
         remarks
     }
-}
-
-/// An option of ours behind the command: it may be the server's own, and most likely is not.
-fn misplaced(word: &str) -> Option<String> {
-    const OURS: [&str; 6] =
-        ["--until-restart", "--no-connect", "--no-start", "--lazy", "--era", "--isolation"];
-    let name = word.split('=').next().unwrap_or(word);
-    OURS.contains(&name).then(|| {
-        format!("`{name}` stands behind the command and is given to the server; an option for covenant stands before it")
-    })
 }
 
 /// An argument that is a path from here. It is the server's own, and the server runs elsewhere.

@@ -3,6 +3,7 @@
 use covenant_model::server::{RefusedTool, ServerAdded, ServerStatus};
 use serde_json::Value;
 
+use super::add::mistaken;
 use super::advice::{self, Kind};
 use super::waiting::wait;
 use super::{ALL, clause, counted, path, word};
@@ -27,8 +28,8 @@ pub(super) fn add(setting: &Setting, name: &str, body: &Value) -> Result<Exit, F
         print::json_text(&answer)?;
     }
     if let Some(error) = &added.error {
-        let kind = if body.get("url").is_some() { Kind::Web } else { Kind::Program };
-        return Err(unanswered(kind, &added.name, error));
+        let url = body.get("url").and_then(Value::as_str);
+        return Err(unanswered(url, &added.name, error));
     }
     if !setting.json() {
         let lasting = body.get("persist").and_then(Value::as_bool).unwrap_or(true);
@@ -38,9 +39,11 @@ pub(super) fn add(setting: &Setting, name: &str, body: &Value) -> Result<Exit, F
     Ok(Exit::Done)
 }
 
-/// It is there and does not answer.
-fn unanswered(kind: Kind, name: &str, error: &str) -> Failure {
-    let (next, word) = (advice::next(kind, name, error), word(name));
+/// It is there and does not answer; `url` is what was typed for one that runs elsewhere.
+fn unanswered(url: Option<&str>, name: &str, error: &str) -> Failure {
+    let kind = if url.is_some() { Kind::Web } else { Kind::Program };
+    let place = url.map(|url| word(mistaken::shown(url))).unwrap_or_default();
+    let (next, word) = (advice::next(kind, name, error, &place), word(name));
     Failure::failed(
         format!("`{name}` was added, and {}", clause(name, error)),
         format!("{next}; or take it back: covenant mcp remove {word}"),
@@ -67,7 +70,7 @@ fn hint(client: &Client, name: &str, added: &ServerAdded) {
     }
     // Only a hint: the server is added.
     let status: Option<ServerStatus> = client.get(&path(name, "")).ok();
-    print::warn_all(&status.as_ref().map(left_out).unwrap_or_default());
+    print::warn_all(&status.as_ref().map(left_out).unwrap_or_default(), "covenant mcp list");
     let Some(first) = added.tools.first() else { return };
     print::note(&next(first, status.map(|status| status.prefix).unwrap_or_default().as_str()));
 }
@@ -98,8 +101,7 @@ mod tests {
 
     #[test]
     fn a_server_that_does_not_answer_is_kept_and_the_next_commands_are_named() {
-        let failure =
-            unanswered(Kind::Program, "time", "the server `time` could not be started: there is no `uvx`");
+        let failure = unanswered(None, "time", "the server `time` could not be started: there is no `uvx`");
         assert_eq!(failure.exit(), Exit::Failed);
         assert_eq!(failure.message(), "`time` was added, and could not be started: there is no `uvx`");
         for command in ["test", "logs", "remove"] {
@@ -109,7 +111,10 @@ mod tests {
 
     #[test]
     fn a_url_that_does_not_answer_is_told_without_a_log() {
-        let failure = unanswered(Kind::Web, "wiki", "the server `wiki` answered 401 to initialize");
+        let url = Some("https://a.example/mcp?key=hunter2");
+        let failure = unanswered(url, "wiki", "the server `wiki` could not be reached: refused");
+        assert!(failure.help().contains("curl -i https://a.example/mcp;"), "{failure:?}");
+        let failure = unanswered(url, "wiki", "the server `wiki` answered 401 to initialize");
         assert!(failure.help().starts_with("it wants a credential"), "{failure:?}");
         assert!(failure.help().contains("covenant mcp remove wiki") && !failure.help().contains("logs"));
     }

@@ -4,6 +4,7 @@
 use covenant_model::server::ServerStatus;
 
 use super::word;
+use crate::print::escape;
 
 /// What a server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,31 +22,43 @@ impl Kind {
     }
 }
 
-/// The commands that show more of why it does not answer, and what to look at.
-pub(super) fn next(kind: Kind, name: &str, error: &str) -> String {
+/// The commands that show more of why it does not answer, and what to look at; `place` is what `web` takes.
+pub(super) fn next(kind: Kind, name: &str, error: &str, place: &str) -> String {
     let word = word(name);
     let test = format!("see where it fails: covenant mcp test {word}");
     match kind {
         Kind::Program => format!("{test}; what it said: covenant mcp logs {word}"),
-        Kind::Web => format!("{}; {test}", web(error)),
+        Kind::Web => format!("{}; {test}", web(error, place)),
     }
 }
 
-/// What to look at where a server behind a URL fails, by what came back.
-pub(super) fn web(error: &str) -> &'static str {
+/// Where the URL of a server stands, for who may not be shown it: there may be a credential in it.
+pub(super) fn place(source: &str) -> String {
+    match source {
+        "" | "runtime" => "and its URL".to_owned(),
+        file => format!("and the `url` of its entry in {}", escape(file)),
+    }
+}
+
+/// What to look at where a server behind a URL fails, by what came back; `place` is its URL, or says where that stands.
+pub(super) fn web(error: &str, place: &str) -> String {
     let answered = |status: &str| error.contains(&format!("answered {status} "));
     if answered("401") || answered("403") {
         "it wants a credential, or another one: see `headers` in its entry (mcp add writes them from \
          --header 'Authorization=Bearer ${secret:NAME}')"
+            .to_owned()
     } else if answered("404") || answered("405") {
         "something answers there, and not as MCP does: check `url` in its entry, its path above all, and whether it \
          wants `transport = \"sse\"`"
+            .to_owned()
     } else if error.contains("redirects to") {
-        "write the URL that it redirects to into `url` of its entry"
+        "write the URL that it redirects to into `url` of its entry".to_owned()
     } else if error.contains("could not be reached") {
-        "see whether something answers at its URL, from this machine: curl -i URL"
+        format!("see whether something answers there, from this machine: curl -i {place}")
     } else {
-        "check `url`, `transport` and `era` in its entry, and whether something answers there: curl -i URL"
+        format!(
+            "check `url`, `transport` and `era` in its entry, and whether something answers there: curl -i {place}"
+        )
     }
 }
 
@@ -55,12 +68,12 @@ mod tests {
 
     #[test]
     fn a_program_has_a_log_to_look_at_and_a_url_has_none() {
-        let program = next(Kind::Program, "my files", "ended with exit code 1");
+        let program = next(Kind::Program, "my files", "ended with exit code 1", "");
         assert!(program.contains("covenant mcp logs 'my files'"), "{program}");
         for error in
             ["answered 401 to initialize", "answered 500 to initialize", "could not be reached: refused"]
         {
-            let web = next(Kind::Web, "wiki", error);
+            let web = next(Kind::Web, "wiki", error, "");
             assert!(web.contains("covenant mcp test wiki") && !web.contains("logs"), "{web}");
         }
     }
@@ -72,11 +85,19 @@ mod tests {
             ("answered 403 to initialize (no): check `headers` in its entry", "`headers`"),
             ("answered 404 to server/discover", "`url`"),
             ("redirects to another place, which is not followed: write that URL into the entry", "`url`"),
-            ("could not be reached: connection refused", "curl -i URL"),
+            ("could not be reached: connection refused", "curl -i https://a.example/mcp"),
             ("answered initialize with no JSON", "`transport`"),
         ] {
-            assert!(web(error).contains(key), "{error}: {}", web(error));
+            let advice = web(error, "https://a.example/mcp");
+            assert!(advice.contains(key), "{error}: {advice}");
         }
+    }
+
+    #[test]
+    fn a_url_that_is_not_shown_is_told_by_its_file() {
+        let told = web("could not be reached: refused", &place("config.toml"));
+        assert!(told.ends_with("curl -i and the `url` of its entry in config.toml"), "{told}");
+        assert_eq!(place("runtime"), "and its URL");
     }
 
     #[test]

@@ -40,10 +40,11 @@ impl Logs {
     pub(super) fn run(&self, setting: &Setting) -> Result<Exit, Failure> {
         let mut log: Log = setting.client()?.get(&path(&self.name, "/logs"))?;
         let wanted = usize::try_from(self.lines).unwrap_or(usize::MAX);
+        let silent = log.lines.is_empty();
         log.lines.drain(..log.lines.len().saturating_sub(wanted));
         if setting.json() {
             print::json(&log)?;
-        } else if log.lines.is_empty() {
+        } else if silent {
             print::note(&format!("{} has written nothing to standard error", escape(&log.name)));
         } else {
             log.lines.iter().try_for_each(|line| print::line(&escape(line)))?;

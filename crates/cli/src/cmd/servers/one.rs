@@ -17,10 +17,10 @@ const REMOVE: &str = "\
 Examples:
   covenant mcp remove time         # its tools are gone at once
 
-Its entry goes from the file it stands in, and the rest of that file stays as
-it is. A server that comes with a plugin goes with it: remove the plugin, or
-set `enabled = false` in its entry. Grants for its tools stay, and do nothing
-until a tool of that name is there again.";
+Every entry of that name goes from the files of the home, and the rest of them
+stays as it is. A server that comes with a plugin goes with it: remove the
+plugin, or set `enabled = false` in its entry. Grants for its tools stay, and do
+nothing until a tool of that name is there again.";
 const RESTART: &str = "\
 Examples:
   covenant mcp restart time        # also wakes one that is quarantined
@@ -50,7 +50,8 @@ impl Remove {
         let client = setting.client()?;
         let removed: Value = client.delete(&path(&self.name, "?persist=true")).map_err(|failure| {
             let status = client.get::<ServerStatus>(&path(&self.name, ""));
-            status.ok().and_then(|status| of_a_plugin(&status)).unwrap_or(failure)
+            let by_hand = |status: ServerStatus| of_a_plugin(&status).or_else(|| nameless(&status));
+            status.ok().and_then(by_hand).unwrap_or(failure)
         })?;
         if setting.json() {
             print::json(&removed)?;
@@ -99,6 +100,16 @@ fn of_a_plugin(status: &ServerStatus) -> Option<Failure> {
     })
 }
 
+/// Why an entry without a name is not removed: it is called by its place, and no file has that name.
+fn nameless(status: &ServerStatus) -> Option<Failure> {
+    let error = status.error.as_deref().filter(|error| error.contains("`name` is missing"))?;
+    let place = error.split(": ").next().unwrap_or(&status.source);
+    Some(Failure::usage(
+        format!("`{}` is an entry without a name, and cannot be removed by one", status.name),
+        format!("edit it: give it a `name`, or delete it ({place})"),
+    ))
+}
+
 /// A server that was to run and does not.
 fn unready(status: &ServerStatus) -> Failure {
     let why = match (&status.error, status.state) {
@@ -106,7 +117,7 @@ fn unready(status: &ServerStatus) -> Failure {
         (None, ServerState::Disabled) => "does not run: its entry says `enabled = false`".to_owned(),
         (None, state) => format!("does not answer: it is {}", state.as_str()),
     };
-    let next = advice::next(Kind::of(status), &status.name, &why);
+    let next = advice::next(Kind::of(status), &status.name, &why, &advice::place(&status.source));
     Failure::failed(format!("`{}` {why}", status.name), next)
 }
 
@@ -129,6 +140,20 @@ mod tests {
         assert_eq!(gone("a", &json!({"name": "a", "removed": true})), "removed a");
         let files = json!({"name": "a", "removed": true, "files": ["config.toml", "secrets.toml"]});
         assert_eq!(gone("a", &files), "removed a from config.toml and secrets.toml");
+    }
+
+    #[test]
+    fn an_entry_without_a_name_is_told_with_its_line() {
+        let status = |error: &str| {
+            let status = json!({"name": "config.toml line 12", "connected": false, "state": "failed", "tool_count": 0,
+                "tools": [], "source": "config.toml", "error": error});
+            nameless(&serde_json::from_value(status).unwrap())
+        };
+        let error = "/srv/home/config.toml, line 12: [[mcp.servers]] \"config.toml line 12\": `name` is missing: say \
+                     what the server is called";
+        let failure = status(error).unwrap();
+        assert!(failure.help().ends_with("delete it (/srv/home/config.toml, line 12)"), "{failure:?}");
+        assert_eq!(status("/srv/home/config.toml, line 12: `command` is missing"), None);
     }
 
     #[test]

@@ -52,9 +52,10 @@ impl Test {
                 log(&tried);
             }
             // What it is decides only what to advise.
-            let status = client.get::<ServerStatus>(&path(&self.name, ""));
-            let kind = status.map_or(Kind::Program, |status| Kind::of(&status));
-            return Err(failed(kind, &tried, setting.output));
+            let status = client.get::<ServerStatus>(&path(&self.name, "")).ok();
+            let kind = status.as_ref().map_or(Kind::Program, Kind::of);
+            let place = advice::place(status.map(|status| status.source).unwrap_or_default().as_str());
+            return Err(failed(kind, &place, &tried, setting.output));
         }
         if !setting.json() {
             print::line(&verdict(&tried))?;
@@ -94,11 +95,11 @@ fn log(tried: &ServerTest) {
 }
 
 /// What it ends with. People have read the reason in the line of its phase already.
-fn failed(kind: Kind, tried: &ServerTest, output: Output) -> Failure {
+fn failed(kind: Kind, place: &str, tried: &ServerTest, output: Output) -> Failure {
     let Some(phase) = tried.phases.iter().rfind(|phase| !phase.ok) else {
         return Failure::failed(format!("the test of `{}` did not come to an end", tried.name), "");
     };
-    let help = help(kind, &tried.name, phase);
+    let help = help(kind, place, &tried.name, phase);
     let message = format!("`{}` failed in the phase {}", tried.name, phase.phase);
     match output {
         Output::People => Failure::failed(message, help),
@@ -107,13 +108,13 @@ fn failed(kind: Kind, tried: &ServerTest, output: Output) -> Failure {
 }
 
 /// What to do about a phase that failed.
-fn help(kind: Kind, name: &str, phase: &Phase) -> String {
+fn help(kind: Kind, place: &str, name: &str, phase: &Phase) -> String {
     let name = word(name);
     match (phase.phase.as_str(), kind) {
         ("entry", _) => {
             "correct its entry, or remove it and add it anew: docs/servers.md has every key".to_owned()
         }
-        ("start" | "handshake", Kind::Web) => advice::web(&phase.detail).to_owned(),
+        ("start" | "handshake", Kind::Web) => advice::web(&phase.detail, place),
         ("start", Kind::Program) => {
             "see whether the same command works by itself; a program is looked for on the daemon's PATH"
                 .to_owned()
@@ -164,7 +165,7 @@ mod tests {
         for (kind, phase) in
             [Kind::Program, Kind::Web].into_iter().flat_map(|kind| PHASES.map(|phase| (kind, phase)))
         {
-            let failure = failed(kind, &tried(phase, false), Output::Machines);
+            let failure = failed(kind, "", &tried(phase, false), Output::Machines);
             assert_eq!(failure.exit(), Exit::Failed);
             assert!(failure.message().contains(&format!("in the phase {phase}: did not")), "{failure:?}");
             assert!(!failure.help().is_empty(), "{phase}");

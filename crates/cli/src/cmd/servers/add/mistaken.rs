@@ -76,7 +76,7 @@ fn is_url(typed: &str) -> bool {
 }
 
 /// A URL without what may be a credential in it.
-fn shown(url: &str) -> &str {
+pub(in crate::cmd::servers) fn shown(url: &str) -> &str {
     let end = url.find(['?', '#']).unwrap_or(url.len());
     let plain = url.get(..end).unwrap_or(url);
     if plain.contains('@') { "URL" } else { plain }

@@ -127,7 +127,7 @@ fn a_credential_is_warned_about_and_sent_as_it_was_typed() {
     let typed = add(&["--env", "API_TOKEN=abc123", "x", "npx", "--lazy"]);
     let remarks = typed.remarks(None);
     assert!(remarks[0].contains("covenant secrets set API_TOKEN"), "{remarks:?}");
-    assert!(remarks[1].contains("`--lazy` stands behind the command"), "{remarks:?}");
+    assert!(remarks[1].contains("`--lazy` was passed to the server"), "{remarks:?}");
     assert_eq!(typed.body(None)["env"]["API_TOKEN"], json!("abc123"));
     assert!(add(&["--env", "API_TOKEN=${secret:A}", "x", "npx"]).remarks(None).is_empty());
 }
