@@ -121,7 +121,14 @@ fn the_documents_commands_manage_servers() {
     let server = &listed["servers"][0];
     assert_eq!((&server["name"], &server["state"]), (&json!("typed"), &json!("ready")));
     assert!(server["tools"].as_array().unwrap().contains(&json!("typed__echo")), "{server}");
-    assert!(home.run(&["mcp", "list"]).ok().stdout.contains("typed"));
+    let shown = home.run(&["mcp", "list"]).ok().stdout;
+    let line = shown.lines().find(|line| line.starts_with("typed: ")).unwrap_or_else(|| panic!("{shown}"));
+    assert!(line.contains("typed__add, typed__ask, ") && line.ends_with(" more"), "{shown}");
+    let shown = home.run(&["mcp", "list", "--tools"]).ok().stdout;
+    for tool in server["tools"].as_array().unwrap() {
+        let tool = tool.as_str().unwrap();
+        assert!(shown.lines().any(|line| line.trim() == tool), "{tool} is not named: {shown}");
+    }
     assert_eq!(text(&stage.client().call("typed__whose", json!({}))), "whose of typed");
 
     let tested = home.run(&["mcp", "test", "typed", "--json"]).ok().json();

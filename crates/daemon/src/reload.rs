@@ -78,9 +78,14 @@ impl Daemon {
     /// recorded.
     pub(crate) async fn reread(&self) -> Result<(), ReloadError> {
         let _alone = self.changing.lock().await;
-        let reading = self.read_servers()?;
+        let reading = self.read_servers().inspect_err(|error| {
+            self.desk.remark(&[format!("{error}; until that is mended, servers stay as they were")]);
+        })?;
         let applied = self.changes(&[], &reading);
         if applied.is_empty() {
+            if self.desk.remark(&reading.about_servers) {
+                warn(&reading.about_servers);
+            }
             return Ok(());
         }
         self.record(By::Watch, &applied).await?;
@@ -108,6 +113,7 @@ impl Daemon {
 
     /// Takes what was read of servers into effect.
     pub(crate) async fn take_servers(&self, reading: Reading) {
+        self.desk.remark(&reading.about_servers);
         let wanted = self.desk.take(reading.found, &self.known(&reading.secrets));
         self.desk.fleet.apply(wanted).await;
     }
@@ -165,6 +171,10 @@ fn announce(Reloaded { applied, needs_restart, warnings }: &Reloaded) {
             tracing::info!(target: "covenant", applied, needs_restart = later, "configuration reloaded");
         }
     }
+    warn(warnings);
+}
+
+fn warn(warnings: &[String]) {
     for warning in warnings {
         tracing::warn!(target: "covenant", "{warning}");
     }

@@ -100,11 +100,11 @@ impl Fleet {
         fleet
     }
 
-    /// All of them, as they are now.
+    /// All of them, as they are now. Of files it knows nothing.
     pub fn servers(&self) -> Servers {
         let servers: Vec<_> = self.posts.lock().values().map(Post::status).collect();
         let connected = servers.iter().filter(|server| server.connected).count();
-        Servers { total: servers.len(), connected, servers }
+        Servers { total: servers.len(), connected, servers, warnings: Vec::new() }
     }
 
     /// One of them.

@@ -23,6 +23,34 @@ fn process(stage: &Stage<'_>, name: &str) -> Value {
     answer["result"]["structuredContent"]["pid"].clone()
 }
 
+/// A plugin that cannot be read, and keys without effect, are seen where people look for the servers they bring.
+#[test]
+fn what_is_wrong_with_files_is_told_with_the_servers() {
+    let home = home();
+    let good = Upstream::stdio(&home, "good", &[]).key("colour", json!("green"));
+    let stage = Stage::with(&home, &[&good]);
+    stage.ready("good");
+    let warnings = || stage.servers()["warnings"].as_array().cloned().unwrap_or_default();
+    let told = |text: &str| warnings().iter().any(|warning| warning.as_str().unwrap().contains(text));
+    assert!(told("colour"), "{:?}", warnings());
+    home.write("plugins/bad/plugin.toml", "[[mcp_servers]]\nname = \n");
+    until("the plugin is told", || told("plugins/bad/plugin.toml, line 2").then_some(()));
+    until("the log has it", || stage.daemon.printed().contains("plugin is not used").then_some(()));
+    let listed = home.run(&["mcp", "list"]).ok();
+    assert!(listed.stderr.contains("plugins/bad/plugin.toml, line 2"), "{}", listed.stderr);
+    std::fs::remove_dir_all(home.path().join("plugins/bad")).unwrap();
+    until("it is told no more", || (!told("plugins/bad")).then_some(()));
+    // An entry without a name is called by its line, and removed there.
+    home.write("config.toml", "[rate_limit]\nrate = 0\n\n[[mcp.servers]]\ncommand = \"x\"\n");
+    stage.until_state("config.toml line 4", "failed");
+    let refused = home.run(&["mcp", "remove", "config.toml line 4"]).exits(2);
+    assert!(
+        refused.stderr.contains("without a name") && refused.stderr.contains("line 4)"),
+        "{}",
+        refused.stderr
+    );
+}
+
 #[test]
 fn the_files_are_watched_and_only_what_changed_is_touched() {
     let home = home();
@@ -43,11 +71,16 @@ fn the_files_are_watched_and_only_what_changed_is_touched() {
     assert_eq!(text(&client.call("came__echo", json!({"text": "x"}))), "x");
 
     // A file that makes no sense changes nothing, and is said.
-    home.write("config.toml", "[[mcp.servers]\nname = ");
+    home.write("config.toml", "[rate_limit]\nrate = 0\n[[mcp.servers]\nname = ");
     until("it is said", || stage.daemon.printed().contains("nothing was taken from it").then_some(()));
     assert_eq!(stage.server("comes")["state"], "ready");
+    let listed = home.run(&["mcp", "list"]).ok();
+    assert!(listed.stdout.contains("came__echo"), "{listed:?}");
+    let warned = listed.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(warned.contains("config.toml, line 3") && warned.contains("stay as they were"), "{warned}");
     configure(&home, &[&stays]);
     until_gone(&stage, "comes");
+    assert_eq!(home.run(&["mcp", "list"]).ok().stderr, "", "what is mended is not told");
     assert_eq!(client.call("came__echo", json!({"text": "x"}))["error"]["code"], -32602);
 
     home.write("secrets.toml", &comes.entry("mcp.server"));

@@ -57,6 +57,9 @@ impl Servers {
     }
 }
 
+/// How a warning ends that is told with the server itself too.
+pub(crate) const UNUSED: &str = "; the server is not used";
+
 /// Where all servers are.
 const ALL: &str = "/api/v1/mcp/servers";
 

@@ -6,11 +6,14 @@ use std::sync::Arc;
 
 use covenant_mcp::fleet::{Fleet, Wanted};
 use covenant_model::audit::Kind;
-use covenant_model::server::{Entry, Lookup, Plan};
+use covenant_model::server::{Entry, Lookup, Plan, Servers};
 use parking_lot::Mutex;
 
 /// Where servers stand that were added while the daemon runs.
 pub(crate) const RUNTIME: &str = "runtime";
+
+/// How many remarks on the files are kept.
+const REMARKS: usize = 100;
 
 /// A server that was added while the daemon runs.
 pub(crate) struct Added {
@@ -23,6 +26,8 @@ pub(crate) struct Added {
 pub(crate) struct Desk {
     pub(crate) fleet: Arc<Fleet>,
     wishes: Mutex<Wishes>,
+    /// What is wrong with the files, as they were read last.
+    remarks: Mutex<Vec<String>>,
 }
 
 #[derive(Default)]
@@ -40,7 +45,7 @@ struct Wishes {
 impl Desk {
     /// A desk for that fleet, on which nothing lies yet.
     pub(crate) fn new(fleet: Arc<Fleet>) -> Self {
-        Self { fleet, wishes: Mutex::default() }
+        Self { fleet, wishes: Mutex::default(), remarks: Mutex::default() }
     }
 
     /// What is wanted if the files say that.
@@ -106,6 +111,20 @@ impl Desk {
     pub(crate) fn plan(&self, name: &str) -> Option<Result<Plan, String>> {
         let wishes = self.wishes.lock();
         wishes.told.iter().find(|server| server.name == name).map(|server| server.plan.clone())
+    }
+
+    /// The files were read, and that is wrong with them. Whether that is something else than before.
+    pub(crate) fn remark(&self, remarks: &[String]) -> bool {
+        let remarks: Vec<String> = remarks.iter().take(REMARKS).cloned().collect();
+        let mut known = self.remarks.lock();
+        let other = *known != remarks;
+        *known = remarks;
+        other
+    }
+
+    /// All servers, and what is wrong with the files they are read from.
+    pub(crate) fn servers(&self) -> Servers {
+        Servers { warnings: self.remarks.lock().clone(), ..self.fleet.servers() }
     }
 
     /// How many servers there are in each state that occurs.

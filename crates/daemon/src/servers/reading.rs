@@ -18,6 +18,8 @@ pub(crate) struct Reading {
     pub(crate) found: Vec<Wanted>,
     /// What a person should know.
     pub(crate) warnings: Vec<String>,
+    /// What of that is about servers.
+    pub(crate) about_servers: Vec<String>,
 }
 
 impl Reading {
@@ -34,8 +36,9 @@ impl Reading {
             let credentials = credentials_of(entry, &known);
             loaded.secrets.hide(credentials);
         }
-        let warnings = loaded.warnings.into_iter().chain(loaded.server_warnings).collect();
-        Ok(Self { secrets: loaded.secrets, found: loaded.servers, warnings })
+        let about_servers = loaded.server_warnings;
+        let warnings = loaded.warnings.into_iter().chain(about_servers.iter().cloned()).collect();
+        Ok(Self { secrets: loaded.secrets, found: loaded.servers, warnings, about_servers })
     }
 }
 

@@ -102,6 +102,9 @@ pub struct Servers {
     pub total: usize,
     /// How many of them answer.
     pub connected: usize,
+    /// What is wrong with the files they are read from, where something is: file and line, and what follows from it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A server that was added.

@@ -8,16 +8,13 @@ use covenant_model::server::{ServerState, Servers};
 
 use super::Finding;
 use crate::client::Client;
-use crate::cmd::servers::tally;
+use crate::cmd::servers::{UNUSED, tally};
 use crate::setting::Setting;
 
 const NAME: &str = "servers";
 
 /// How many servers are named, and how many entries are told of; `mcp list` has them all.
 const SHOWN: usize = 10;
-
-/// How a warning ends that the daemon tells with the server itself, and from its own environment.
-const UNUSED: &str = "; the server is not used";
 
 /// Everything about the servers.
 pub(super) fn all(setting: &Setting) -> Vec<Finding> {
@@ -29,6 +26,7 @@ pub(super) fn all(setting: &Setting) -> Vec<Finding> {
         return vec![Finding::skip(NAME, "not checked: the files with entries cannot be read")];
     };
     let (first, wrong) = if let Some(servers) = running(setting) {
+        // What the daemon tells with the server itself, it tells from its own environment.
         let written = loaded.server_warnings.into_iter().filter(|warning| !warning.ends_with(UNUSED));
         (states(&servers), unusable(&servers).into_iter().chain(written).collect())
     } else {

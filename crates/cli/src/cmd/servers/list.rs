@@ -1,10 +1,10 @@
-//! `covenant mcp list`: every server with its state, and what of it is not offered.
+//! `covenant mcp list`: every server with its state and its tools, what of it is not offered, and what is wrong with files.
 
 use anstyle::AnsiColor;
 use clap::Args;
 use covenant_model::server::{ServerState, ServerStatus, Servers};
 
-use super::ALL;
+use super::{ALL, UNUSED};
 use crate::client::decode;
 use crate::exit::{Exit, Failure};
 use crate::print::{self, Cell, Table, escape};
@@ -13,7 +13,7 @@ use crate::setting::Setting;
 const EXAMPLES: &str = "\
 Examples:
   covenant mcp list
-  covenant mcp list --tools        # with the names of their tools
+  covenant mcp list --tools        # every tool, in a line of its own
   covenant mcp list --json         # exactly GET /api/v1/mcp/servers
 
 States: starting, ready, restarting (it failed and is tried again soon),
@@ -24,11 +24,14 @@ A long note is cut; --json has the whole of it, and covenant mcp test NAME more.
 /// As wide as a note gets where no terminal is narrower.
 const NOTE: usize = 120;
 
-/// List the servers: state, transport and number of tools.
+/// How many tools of a server are named where not all are asked for.
+const FEW: usize = 6;
+
+/// List the servers: state, transport and tools.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct List {
-    /// Show the names of their tools too.
+    /// Name every tool of theirs, one per line.
     #[arg(long)]
     tools: bool,
 }
@@ -40,8 +43,9 @@ impl List {
             print::json_text(&document)?;
             return Ok(Exit::Done);
         }
-        let servers = decode::<Servers>(&document)?.servers;
+        let Servers { servers, warnings, .. } = decode(&document)?;
         if servers.is_empty() {
+            remark(&warnings);
             print::note("there is no external server; add one with: covenant mcp add NAME COMMAND [ARGS...]");
             return Ok(Exit::Done);
         }
@@ -49,11 +53,17 @@ impl List {
         for line in refused(&servers) {
             print::line(&line)?;
         }
-        if self.tools {
-            servers.iter().filter(|server| !server.tools.is_empty()).try_for_each(names)?;
-        }
+        let tools = if self.tools { every_tool(&servers) } else { few_tools(&servers) };
+        tools.iter().try_for_each(|line| print::line(line))?;
+        remark(&warnings);
         Ok(Exit::Done)
     }
+}
+
+/// What is wrong with the files, beside what stands in the table.
+fn remark(warnings: &[String]) {
+    let beside: Vec<String> = warnings.iter().filter(|warning| !warning.ends_with(UNUSED)).cloned().collect();
+    print::warn_all(&beside, "covenant mcp list --json");
 }
 
 fn table(servers: &[ServerStatus]) -> Table {
@@ -118,9 +128,28 @@ fn refused(servers: &[ServerStatus]) -> Vec<String> {
     lines
 }
 
-fn names(server: &ServerStatus) -> Result<(), Failure> {
-    print::line(&format!("\n{}", escape(&server.name)))?;
-    server.tools.iter().try_for_each(|tool| print::line(&format!("  {}", escape(tool))))
+/// A line for each server that has tools, with the first of them, below a line that is empty.
+fn few_tools(servers: &[ServerStatus]) -> Vec<String> {
+    let line = |server: &ServerStatus| {
+        let (shown, left_out) = print::first_few(&server.tools, FEW);
+        let shown = shown.iter().map(|tool| escape(tool)).collect::<Vec<_>>().join(", ");
+        let more = if left_out > 0 { format!(" and {left_out} more") } else { String::new() };
+        format!("{}: {shown}{more}", escape(&server.name))
+    };
+    let mut lines: Vec<String> = servers.iter().filter(|server| !server.tools.is_empty()).map(line).collect();
+    if !lines.is_empty() {
+        lines.insert(0, String::new());
+    }
+    lines
+}
+
+/// The name of each server that has tools, with all of them below it.
+fn every_tool(servers: &[ServerStatus]) -> Vec<String> {
+    let lines = |server: &ServerStatus| {
+        let tools = server.tools.iter().map(|tool| format!("  {}", escape(tool)));
+        [String::new(), escape(&server.name).into_owned()].into_iter().chain(tools).collect::<Vec<_>>()
+    };
+    servers.iter().filter(|server| !server.tools.is_empty()).flat_map(lines).collect()
 }
 
 #[cfg(test)]
@@ -179,6 +208,21 @@ mod tests {
         let error = "/srv/some/home/config.toml, line 27: [[mcp.servers]] \"odd\": `args` uses $KEY, which is not set";
         let one = server("odd", ServerState::Failed, Some(error));
         assert_eq!(note(&one), "config.toml, line 27: `args` uses $KEY, which is not set");
+    }
+
+    #[test]
+    fn tools_are_named_and_of_many_the_first() {
+        let (mut many, mut none) =
+            (server("many", ServerState::Ready, None), server("none", ServerState::Failed, None));
+        many.tools = (1..=9).map(|number| format!("many__t{number}")).collect();
+        none.tools.clear();
+        let all = [server("a", ServerState::Ready, None), many, none];
+        let many = "many: many__t1, many__t2, many__t3, many__t4, many__t5, many__t6 and 3 more";
+        assert_eq!(few_tools(&all), ["", "a: a__x, a__y", many]);
+        assert!(few_tools(&all[2..]).is_empty());
+        let every = every_tool(&all);
+        assert_eq!(every[..6], ["", "a", "  a__x", "  a__y", "", "many"]);
+        assert_eq!((every.len(), every[14].as_str()), (15, "  many__t9"));
     }
 
     #[test]

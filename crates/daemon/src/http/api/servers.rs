@@ -38,7 +38,7 @@ struct Tools {
 
 /// All servers.
 pub(crate) async fn list(State(daemon): State<Arc<Daemon>>, _admin: Admin) -> Result<Response, Failure> {
-    reply::json(&daemon.gate.redactor(), &daemon.desk.fleet.servers())
+    reply::json(&daemon.gate.redactor(), &daemon.desk.servers())
 }
 
 /// One server.
