@@ -176,6 +176,18 @@ pub(crate) fn told(error: reqwest::Error) -> String {
     told
 }
 
+/// Why a server was not reached, in one clause, by what the layers below say of it one after another.
+fn unreached(told: &str) -> String {
+    if told.contains("InvalidContentType") {
+        return "what answers there does not speak TLS; is it `http://`?".to_owned();
+    }
+    if let Some((_, why)) = told.split_once("failed to lookup address information: ") {
+        return format!("its host was not found ({why})");
+    }
+    let told = told.strip_prefix("error sending request: ").unwrap_or(told);
+    told.strip_prefix("client error (Connect): ").unwrap_or(told).to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,6 +246,27 @@ mod tests {
         assert_eq!(found("https://a.example/"), []);
         assert_eq!(found("https://ada:one@a.example/"), [pair("password", "one")]);
         assert_eq!(found("https://one@a.example/?key=t%77o"), [pair("password", "one"), pair("key", "two")]);
+    }
+
+    #[test]
+    fn why_a_server_was_not_reached_is_one_clause() {
+        let all = "error sending request: client error (Connect): ";
+        for (told, clause) in [
+            (
+                "dns error: failed to lookup address information: Name or service not known",
+                "its host was not found (Name or service not known)",
+            ),
+            (
+                "tcp connect error: Connection refused (os error 111)",
+                "tcp connect error: Connection refused (os error 111)",
+            ),
+            (
+                "received corrupt message of type InvalidContentType",
+                "what answers there does not speak TLS; is it `http://`?",
+            ),
+        ] {
+            assert_eq!(unreached(&format!("{all}{told}")), clause);
+        }
     }
 
     #[test]

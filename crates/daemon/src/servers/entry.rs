@@ -127,9 +127,17 @@ fn checked(key: &str, name: &str, value: &Value, must: &str) -> Result<Value, Ba
         Ok(_) => Ok(value),
         // Its own sentence is not for people, and may quote what is secret; of the sandbox it names the key.
         Err(error) if name == "sandbox" && value.is_object() => {
-            Err(BadEntry::new(key, format!("{must}: {}", shown(&error.to_string()))))
+            Err(BadEntry::new(key, format!("{must}: {}", mistake(&error.to_string()))))
         }
         Err(_) => Err(BadEntry::new(key, must)),
+    }
+}
+
+/// What is wrong with a table, by the sentence of whoever reads it. Which keys there are is said before it.
+fn mistake(error: &str) -> String {
+    match error.strip_prefix("unknown field `").and_then(|rest| rest.split_once("`, expected")) {
+        Some((key, _)) => format!("there is no `{}`", shown(key)),
+        None => error.chars().take(200).flat_map(char::escape_debug).collect(),
     }
 }
 
@@ -211,7 +219,8 @@ mod tests {
             (json!({"max_in_flight": -1}), "`max_in_flight` must be a whole number"),
             (json!({"max_in_flight": 1.5}), "`max_in_flight` must be a whole number"),
             (json!({"era": "old"}), "`era` must be \"auto\", \"legacy\" or \"modern\""),
-            (json!({"sandbox": {"netwrok": "off"}}), "unknown field `netwrok`"),
+            (json!({"sandbox": {"netwrok": "off"}}), "memory_mb and required: there is no `netwrok`"),
+            (json!({"sandbox": {"read": "/srv"}}), "invalid type: string \\\"/srv\\\", expected a sequence"),
             (json!({"sandbox": true}), "`sandbox` must be a table"),
         ] {
             let refused = parsed(keys).entry.unwrap_err().to_string();

@@ -22,8 +22,9 @@ pub(super) struct Slots {
 pub(super) enum NoTurn {
     /// Too many wait.
     #[error(
-        "is busy: {under_way} calls are under way and {waiting} wait, which is all that `max_in_flight` allows; \
-         try again later, or raise `max_in_flight` in its entry"
+        "is busy: {} under way and {waiting} wait, which is all that `max_in_flight` allows; \
+         try again later, or raise `max_in_flight` in its entry",
+        if *under_way == 1 { "1 call is".to_owned() } else { format!("{under_way} calls are") }
     )]
     Full {
         /// How many are under way.
@@ -99,7 +100,12 @@ mod tests {
         let ninth = async {
             let refused = slots.enter(Duration::from_mins(1)).await.unwrap_err();
             assert_eq!(refused, NoTurn::Full { under_way: 2, waiting: 8 });
-            assert!(refused.to_string().contains("max_in_flight"));
+            assert!(
+                refused.to_string().starts_with("is busy: 2 calls are under way and 8 wait"),
+                "{refused}"
+            );
+            let alone = NoTurn::Full { under_way: 1, waiting: 4 }.to_string();
+            assert!(alone.starts_with("is busy: 1 call is under way and 4 wait"), "{alone}");
             drop(first);
         };
         let (turns, ()) = tokio::join!(waiting, ninth);

@@ -12,7 +12,7 @@ use super::open::Open;
 use super::ring::Ring;
 use super::server::{Shared, settle};
 use super::told::{self, era_word};
-use crate::upstream::dial::{HANDSHAKE, START};
+use crate::upstream::dial::{HANDSHAKE, START, STARTED};
 use crate::upstream::link::LinkError;
 
 /// How much later than its deadlines a try is given up.
@@ -47,6 +47,10 @@ pub(super) async fn trial(shared: &Shared, plan: &Plan) -> ServerTest {
         settle().await;
     }
     test.log = ring.lines();
+    // That it was started is told by its phase.
+    if test.log.iter().all(|line| line == STARTED) {
+        test.log.clear();
+    }
     let redactor = shared.gate.redactor();
     for phase in &mut test.phases {
         phase.detail = redactor.shown(&phase.detail, 4000);

@@ -120,9 +120,12 @@ pub fn check_name(name: &str) -> Result<(), BadEntry> {
     if unquoted.escape_debug().to_string() != unquoted {
         return wrong(format!("is `{}`, which holds characters that cannot be printed", shown(name)));
     }
-    // Paths of URLs hold names; these two would be taken for directories.
-    if name.trim() != name || name == "." || name == ".." {
-        return wrong(format!("is `{}`, which cannot be told from other texts: choose another", shown(name)));
+    if name.trim() != name {
+        return wrong(format!("is `{}`, with a space at its beginning or end: leave it out", shown(name)));
+    }
+    // Paths of URLs hold names.
+    if name == "." || name == ".." {
+        return wrong(format!("is `{name}`, which means a directory: choose another"));
     }
     Ok(())
 }

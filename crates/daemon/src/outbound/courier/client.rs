@@ -4,7 +4,7 @@ use covenant_mcp::upstream::ports::{Courier, Later, Reply, ReplyBody, Sent};
 use reqwest::Url;
 
 use super::{elsewhere, headers, method, received, same_place};
-use crate::outbound::{keeping_client, told};
+use crate::outbound::{keeping_client, told, unreached};
 
 /// A client to one server.
 pub(super) struct Client {
@@ -31,8 +31,8 @@ impl Client {
         }
         let headers = headers(sent.headers)?;
         let request = self.client.request(method(sent.method), url).headers(headers).body(sent.body);
-        let answer =
-            request.send().await.map_err(|error| format!("could not be reached: {}", told(error)))?;
+        let failed = |error| format!("could not be reached: {}", unreached(&told(error)));
+        let answer = request.send().await.map_err(failed)?;
         Ok(Reply {
             status: answer.status().as_u16(),
             headers: received(answer.headers()),

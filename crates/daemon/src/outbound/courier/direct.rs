@@ -21,7 +21,7 @@ use tokio::time::timeout;
 use super::connection::{Connection, Failed};
 use super::pool::Pool;
 use super::{elsewhere, headers, method, received, same_place};
-use crate::outbound::CONNECT;
+use crate::outbound::{CONNECT, unreached};
 
 /// Requests to one server over plain HTTP.
 pub(super) struct Direct {
@@ -100,10 +100,10 @@ impl Direct {
             }
             TcpStream::connect((host, port)).await
         };
-        let unreached = |why: &dyn std::fmt::Display| format!("could not be reached: {why}");
+        let failed = |why: &str| format!("could not be reached: {}", unreached(why));
         let late = format!("no connection within {} s", self.connect_within.as_secs_f32());
-        let stream = timeout(self.connect_within, connecting).await.map_err(|_| unreached(&late))?;
-        let stream = stream.map_err(|error| unreached(&error))?;
+        let stream = timeout(self.connect_within, connecting).await.map_err(|_| failed(&late))?;
+        let stream = stream.map_err(|error| failed(&error.to_string()))?;
         // It only makes answers later, so one that cannot be set is no reason to give up.
         drop(stream.set_nodelay(true));
         Connection::new(stream).await

@@ -4,6 +4,7 @@ mod server;
 mod wires;
 
 use covenant_mcp::upstream::ports::{Method as Deed, Reply, Sent};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use self::server::{Said, Server, answer, until};
@@ -252,6 +253,24 @@ async fn who_is_not_there_is_told() {
         assert!(why.starts_with("could not be reached: ") && why.contains("refused"), "{why}");
         assert!(!why.contains("hunter2"), "{why}");
     }
+}
+
+#[tokio::test]
+async fn who_speaks_no_tls_and_a_host_that_is_none_are_told_in_a_clause() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+        // Until the other side has had enough.
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    });
+    let why = open(&url).await.unwrap().send(sent(&url)).await.err().unwrap();
+    assert_eq!(why, "could not be reached: what answers there does not speak TLS; is it `http://`?");
+    let url = "http://no-such-host.invalid/mcp";
+    let why = direct(url).send(sent(url)).await.err().unwrap();
+    assert!(why.starts_with("could not be reached: its host was not found ("), "{why}");
+    assert_eq!(why.matches(':').count(), 1, "{why}");
 }
 
 #[tokio::test]

@@ -223,6 +223,7 @@ async fn a_program_that_dies_in_the_handshake_is_told_and_left_alone() {
     assert!(!world.call("good__pid").await.0);
     let test = world.fleet.test(&scripted("bad", "os._exit(4)")).await;
     assert_eq!(test.phases.last().map(|phase| (phase.phase.as_str(), phase.ok)), Some(("handshake", false)));
+    assert!(test.log.is_empty(), "it said nothing, and that it was started is no news: {:?}", test.log);
     let test = world.fleet.test(&scripted("good", SERVER)).await;
     assert!(test.ok && test.tools == ["pid", "crash", "hang"], "{test:?}");
     world.fleet.stop().await;

@@ -62,6 +62,10 @@ fn program(entry: &Entry, lookup: &dyn Lookup) -> Result<Program, BadEntry> {
     if !is_set(&command) {
         return Err(BadEntry::new("command", "is empty once its variables are filled in"));
     }
+    if command.contains('/') && !command.starts_with('/') {
+        let reason = "is a path that depends on where it is read from: begin it with `/`, `~/` or a variable";
+        return Err(BadEntry::new("command", reason));
+    }
     let args = entry.args.iter().map(|arg| filled_in("args", arg, Sight::Open, lookup));
     Ok(Program {
         command,

@@ -158,6 +158,10 @@ fn every_key_refuses_what_makes_no_sense() {
         (json!({"cwd": "notes"}), "`cwd` holds a path that is not absolute"),
         (json!({"cwd": "$NOWHERE"}), "`cwd` uses $NOWHERE"),
         (json!({"command": "$EMPTY"}), "`command` is empty once"),
+        (json!({"command": "./server"}), "`command` is a path that depends on where"),
+        (json!({"command": "bin/server"}), "`command` is a path that depends on where"),
+        (json!({"name": "."}), "`name` is `.`, which means a directory: choose another"),
+        (json!({"name": "x "}), "`name` is `x `, with a space at its beginning or end: leave it out"),
         (
             json!({"command": "${secret:API_KEY}"}),
             "`command` uses the secret API_KEY, and lists of processes",
