@@ -5,6 +5,7 @@ mod eras;
 mod left;
 mod lines;
 mod names;
+mod robust;
 mod secrets;
 mod sharing;
 pub(crate) mod stage;

@@ -31,12 +31,18 @@ fn the_documents_entry_works_as_written() {
 fn a_server_is_greeted_in_order_and_answers_find_their_questions() {
     let home = home();
     let server = Upstream::stdio(&home, "lines", &["legacy"]).key("era", json!("legacy"));
-    let stage = Stage::with(&home, &[&server]);
+    let asked = Upstream::stdio(&home, "asked", &["legacy"]);
+    let stage = Stage::with(&home, &[&server, &asked]);
     stage.ready("lines");
+    stage.ready("asked");
     let mut client = stage.client();
-    let methods: Vec<Value> =
-        server.record().iter().filter_map(|line| line["message"].get("method").cloned()).take(3).collect();
-    assert_eq!(methods, ["initialize", "notifications/initialized", "tools/list"]);
+    let methods = |server: &Upstream, first: usize| -> Vec<Value> {
+        let record = server.record();
+        record.iter().filter_map(|line| line["message"].get("method").cloned()).take(first).collect()
+    };
+    let order = ["server/discover", "initialize", "notifications/initialized", "tools/list"];
+    assert_eq!(methods(&server, 3), order[1..]);
+    assert_eq!(methods(&asked, 4), order, "where the entry says nothing of its era, that is asked first");
     let seen = names(&mut client);
     assert!(seen.contains(&"echo".to_owned()) && seen.contains(&"lines__echo".to_owned()), "{seen:?}");
     // Many at once, the slow ones first: every caller gets its own.

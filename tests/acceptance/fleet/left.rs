@@ -11,7 +11,7 @@ use super::stage::{Stage, text};
 use crate::home;
 
 /// Processes that have that word on their command line.
-fn alive(mark: &str) -> Vec<u32> {
+pub(super) fn alive(mark: &str) -> Vec<u32> {
     let pids = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let shows = |pid: &u32| {
