@@ -93,7 +93,9 @@ pub(crate) fn warn(text: &str) {
 /// one.
 pub(crate) fn warn_all(warnings: &[String], others: &str) {
     let (shown, left_out) = first_few(warnings, 3);
-    shown.iter().for_each(|warning| warn(warning));
+    for warning in shown {
+        warn(warning);
+    }
     match (left_out, others) {
         (0, _) => {}
         (count, "") => warn(&format!("and {count} more like these")),

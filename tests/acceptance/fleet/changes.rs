@@ -40,6 +40,15 @@ fn what_is_wrong_with_files_is_told_with_the_servers() {
     assert!(listed.stderr.contains("plugins/bad/plugin.toml, line 2"), "{}", listed.stderr);
     std::fs::remove_dir_all(home.path().join("plugins/bad")).unwrap();
     until("it is told no more", || (!told("plugins/bad")).then_some(()));
+    // Of many the first are told, and where the others are.
+    let many: String = (0..9).map(|number| format!("odd{number} = 1\n")).collect();
+    home.write("config.toml", &format!("[rate_limit]\nrate = 0\n\n{}{many}", good.entry("mcp.servers")));
+    let reloaded = home.run(&["reload"]).ok();
+    assert!(
+        reloaded.stderr.contains("more like these; see them with: covenant doctor"),
+        "{}",
+        reloaded.stderr
+    );
     // An entry without a name is called by its line, and removed there.
     home.write("config.toml", "[rate_limit]\nrate = 0\n\n[[mcp.servers]]\ncommand = \"x\"\n");
     stage.until_state("config.toml line 4", "failed");

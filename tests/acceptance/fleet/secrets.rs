@@ -119,18 +119,25 @@ fn an_entry_that_cannot_be_filled_in_disables_its_server_only() {
     let absent = Upstream::stdio(&home, "absent", &[]).env("KEY", "${secret:NO_SUCH_SECRET}");
     let neither = Upstream::stdio(&home, "neither", &[]).key("command", "\"\"");
     let wrong = Upstream::stdio(&home, "wrong", &[]).key("isolation", json!("sometimes"));
+    let relative = Upstream::stdio(&home, "relative", &[]).key("command", json!("./server"));
     let odd = Upstream::stdio(&home, "odd", &[]).key("colour", json!("green"));
-    let stage = Stage::with(&home, &[&good, &shown, &unset, &absent, &neither, &wrong, &odd]);
+    let stage = Stage::with(&home, &[&good, &shown, &unset, &absent, &neither, &wrong, &relative, &odd]);
     for (name, why) in [
         ("shown", "args"),
         ("unset", "NO_SUCH_VARIABLE"),
         ("absent", "NO_SUCH_SECRET"),
         ("neither", "command"),
         ("wrong", "isolation"),
+        ("relative", "depends on where it is read from"),
     ] {
         let now = stage.server(name);
         assert_eq!(now["state"], "failed", "{now}");
         assert!(now["error"].as_str().unwrap().contains(why), "{now}");
+        let tested = home.run(&["mcp", "test", name, "--json"]).exits(1).json();
+        assert_eq!(
+            (&tested["phases"][0]["phase"], &tested["phases"][0]["ok"]),
+            (&json!("entry"), &json!(false))
+        );
     }
     stage.ready("good");
     stage.ready("odd");

@@ -59,6 +59,8 @@ fn a_crash_is_told_with_its_cause_and_the_session_goes_on() {
     assert_eq!(stage.ready("fragile")["restarts"], 2);
     let logged = home.run(&["mcp", "logs", "fragile"]).ok().stdout;
     assert!(logged.contains("fatal: told to die at crash"), "{logged}");
+    let none = home.run(&["mcp", "logs", "fragile", "-n", "0"]).ok();
+    assert_eq!((none.stdout.as_str(), none.stderr.as_str()), ("", ""), "it has written something");
 }
 
 /// A crash while nobody calls is seen too, and calls in flight fail with it rather than at their timeout.
