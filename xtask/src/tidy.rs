@@ -4,6 +4,7 @@ use crate::tree::{self, Source};
 
 mod catalogue;
 mod code;
+mod cuts;
 mod edges;
 mod homes;
 mod invariants;
@@ -29,6 +30,7 @@ const RULES: &[Rule] = &[
     ("machine-paths", text::machine_paths),
     ("homes", homes::homes),
     ("purity", homes::purity),
+    ("cuts", cuts::cuts),
     ("edges", edges::edges),
     ("dependencies", edges::dependencies),
     ("lints", edges::lints),

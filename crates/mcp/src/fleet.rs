@@ -47,6 +47,7 @@ use self::peer::{Dials, Roads};
 use self::records::Records;
 use self::server::{Order, Server, Shared};
 use crate::upstream::ports::{Couriers, Notes, Programs};
+use crate::upstream::scrub::Scrub;
 
 pub use status::{Applied, NoServer, Wanted};
 
@@ -85,6 +86,7 @@ impl Fleet {
         let shared = Shared {
             records: Records::new(Arc::clone(&gate)),
             catalogue: Catalogue::new(Arc::clone(&gate)),
+            scrub: Scrub::of(&gate),
             gate,
             dials,
             notes,

@@ -9,7 +9,7 @@ use covenant_model::redact::Redactor;
 use crate::message::Id;
 
 /// The most characters of a stranger's text in a line.
-const SHOWN: usize = 128;
+pub(crate) const SHOWN: usize = 128;
 
 /// A text as a line can hold it: short, and quoted with escapes unless it is harmless.
 pub(crate) struct Shown<'a>(pub(crate) &'a str);

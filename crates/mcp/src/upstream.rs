@@ -11,6 +11,7 @@ pub mod inbound;
 pub mod link;
 mod pending;
 pub mod ports;
+pub mod scrub;
 pub mod sse;
 #[cfg(test)]
 mod stage;

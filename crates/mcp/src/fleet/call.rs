@@ -116,11 +116,7 @@ impl Server {
             }
             error => format!("the server `{name}` {error}"),
         };
-        let mut shown: String = text.chars().take(SHOWN).collect();
-        if shown.len() < text.len() {
-            shown.push('…');
-        }
-        shown
+        self.shared.scrub.shown(&text, SHOWN)
     }
 
     /// A connection for a call, other than that one; otherwise a clause that can follow the server's name.

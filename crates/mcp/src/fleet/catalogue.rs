@@ -13,10 +13,12 @@ use parking_lot::Mutex;
 use super::claims::{Claims, Place};
 use super::intake::{Intake, Taken, refusal};
 use super::server::Server;
+use crate::upstream::scrub::Scrub;
 
 /// The tools of all servers.
 pub(super) struct Catalogue {
     gate: Arc<Gate>,
+    scrub: Scrub,
     stock: Mutex<Stock>,
 }
 
@@ -49,7 +51,8 @@ pub(super) struct Offer {
 
 impl Catalogue {
     pub(super) fn new(gate: Arc<Gate>) -> Arc<Self> {
-        Arc::new(Self { gate, stock: Mutex::default() })
+        let scrub = Scrub::of(&gate);
+        Arc::new(Self { gate, scrub, stock: Mutex::default() })
     }
 
     /// Those servers there are, in that order, and those are gone with their tools.
@@ -57,7 +60,7 @@ impl Catalogue {
         let mut stock = self.stock.lock();
         stock.of.retain(|_, rack| gone.iter().all(|server| server.id != rack.owner));
         stock.claims.arrange(places);
-        stock.settle(&self.gate);
+        stock.settle(&self.gate, &self.scrub);
     }
 
     /// Whether that server has said what it has, now or before.
@@ -82,7 +85,7 @@ impl Catalogue {
             let names: BTreeSet<_> =
                 rack.intake.tools.iter().map(|taken| taken.prepared.name().clone()).collect();
             rack.blocked.retain(|name, _| names.contains(name));
-            stock.settle(&self.gate);
+            stock.settle(&self.gate, &self.scrub);
         }
     }
 
@@ -90,7 +93,7 @@ impl Catalogue {
     pub(super) fn claim(&self, server: &Server, intake: &Intake) {
         let mut stock = self.stock.lock();
         if !server.gone.is_cancelled() && stock.claims.claim(&server.name, &intake.tools) {
-            stock.settle(&self.gate);
+            stock.settle(&self.gate, &self.scrub);
         }
     }
 
@@ -99,7 +102,7 @@ impl Catalogue {
         let mut stock = self.stock.lock();
         if stock.of.get(&server.name).is_some_and(|rack| rack.owner == server.id) {
             stock.of.remove(&server.name);
-            stock.settle(&self.gate);
+            stock.settle(&self.gate, &self.scrub);
         }
     }
 
@@ -114,7 +117,7 @@ impl Catalogue {
 
 impl Stock {
     /// Works out who has which name, and gives the registry what is different from before.
-    fn settle(&mut self, gate: &Gate) {
+    fn settle(&mut self, gate: &Gate, scrub: &Scrub) {
         let mut next: BTreeMap<ToolName, (Prepared, Arc<str>)> = BTreeMap::new();
         for server in self.claims.servers() {
             let Some(rack) = self.of.get_mut(server) else { continue };
@@ -123,12 +126,12 @@ impl Stock {
                 let name = taken.prepared.name();
                 let blocked = rack.blocked.get(name).cloned();
                 match blocked.or_else(|| self.claims.refused(server, name)) {
-                    Some(reason) => rack.collided.push(refusal(&taken.tool.own, reason)),
+                    Some(reason) => rack.collided.push(refusal(scrub, &taken.tool.own, &reason)),
                     None => drop(next.insert(name.clone(), (taken.prepared.clone(), Arc::clone(server)))),
                 }
             }
         }
-        self.exchange(gate, &mut next);
+        self.exchange(gate, scrub, &mut next);
         for rack in self.of.values_mut() {
             rack.listed.clear();
         }
@@ -140,7 +143,7 @@ impl Stock {
         self.given = next.into_iter().map(|(name, (prepared, _))| (name, prepared)).collect();
     }
 
-    fn exchange(&mut self, gate: &Gate, next: &mut BTreeMap<ToolName, (Prepared, Arc<str>)>) {
+    fn exchange(&mut self, gate: &Gate, scrub: &Scrub, next: &mut BTreeMap<ToolName, (Prepared, Arc<str>)>) {
         let same = |name: &ToolName, prepared: &Prepared| {
             self.given.get(name).is_some_and(|given| given.is(prepared))
         };
@@ -163,7 +166,7 @@ impl Stock {
             };
             let own = rack.intake.tools.iter().find(|taken| *taken.prepared.name() == name);
             if let Some(taken) = own {
-                rack.collided.push(refusal(&taken.tool.own, reason.clone()));
+                rack.collided.push(refusal(scrub, &taken.tool.own, &reason));
             }
             rack.blocked.insert(name, reason);
         }

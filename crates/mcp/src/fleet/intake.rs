@@ -14,12 +14,16 @@ use serde_json::value::RawValue;
 
 use super::server::Server;
 use super::tool::ExternalTool;
+use crate::upstream::scrub::Scrub;
 
 /// The most bytes of one tool's definition.
 const MOST_BYTES: usize = 256 * 1024;
 
 /// The most characters of a tool's name that are repeated to people.
 const SHOWN: usize = 200;
+
+/// The most characters of why it is refused.
+const REASON: usize = 1000;
 
 /// One tool that is offered.
 #[derive(Clone)]
@@ -40,7 +44,7 @@ impl Intake {
     pub(super) fn of(server: &Arc<Server>, list: &[Box<RawValue>], before: &[Taken]) -> Self {
         let before: HashMap<&str, &Taken> = before.iter().map(|taken| (&*taken.tool.own, taken)).collect();
         let mut intake = Self::default();
-        let mut names = HashMap::new();
+        let (mut names, scrub) = (HashMap::new(), &server.shared.scrub);
         for raw in list {
             let read = match Read::of(raw, server) {
                 Ok(Some(read)) => read,
@@ -52,10 +56,10 @@ impl Intake {
             };
             if let Some(other) = names.get(&read.name) {
                 let reason = format!("another of its tools, `{other}`, is called `{}` too", read.name);
-                intake.refused.push(refusal(&read.own, reason));
+                intake.refused.push(refusal(scrub, &read.own, &reason));
                 continue;
             }
-            names.insert(read.name.clone(), shown(&read.own));
+            names.insert(read.name.clone(), shown(scrub, &read.own));
             match before.get(&*read.own).filter(|taken| taken.tool.json.get() == read.json) {
                 Some(taken) => intake.tools.push((*taken).clone()),
                 None => match read.prepare(server) {
@@ -78,13 +82,14 @@ struct Read {
 impl Read {
     /// Reads one; nothing where it is not offered.
     fn of(raw: &RawValue, server: &Server) -> Result<Option<Self>, RefusedTool> {
+        let refused = |own: &str, reason: &str| refusal(&server.shared.scrub, own, reason);
         let members: Members<'_> = match serde_json::from_str(raw.get()) {
             Ok(members) => members,
-            Err(error) => return Err(refusal("?", format!("its definition is not an object: {error}"))),
+            Err(error) => return Err(refused("?", &format!("its definition is not an object: {error}"))),
         };
         let own: Option<String> = members.get("name").and_then(|name| serde_json::from_str(name.get()).ok());
         let Some(own) = own.filter(|own| !own.is_empty()) else {
-            return Err(refusal("?", "it has no name".to_owned()));
+            return Err(refused("?", "it has no name"));
         };
         let plan = &server.plan;
         if !offered(&plan.include, &plan.exclude, &own) {
@@ -93,11 +98,15 @@ impl Read {
         if raw.get().len() > MOST_BYTES {
             let reason =
                 format!("its definition has {} bytes, and {MOST_BYTES} are the most", raw.get().len());
-            return Err(refusal(&own, reason));
+            return Err(refused(&own, &reason));
         }
         let schema = members.get("inputSchema").map(RawValue::get);
         if schema.is_some_and(|schema| !schema.starts_with('{')) {
-            return Err(refusal(&own, "its inputSchema is not an object".to_owned()));
+            return Err(refused(&own, "its inputSchema is not an object"));
+        }
+        // A name is called, granted and recorded as it is, and a long one is cut: nothing could be taken out of it.
+        if server.shared.scrub.finds(&own) {
+            return Err(refused(&own, "its name holds a secret: the server must call it something else"));
         }
         let name = exposed(&plan.prefix, &own);
         let json = members.written(&name);
@@ -105,7 +114,8 @@ impl Read {
     }
 
     fn prepare(self, server: &Arc<Server>) -> Result<Taken, RefusedTool> {
-        let refused = |reason: String| refusal(&self.own, reason);
+        let scrub = &server.shared.scrub;
+        let refused = |reason: String| refusal(scrub, &self.own, &reason);
         let json: Arc<RawValue> =
             RawValue::from_string(self.json).map_err(|error| refused(error.to_string()))?.into();
         let value: Value = serde_json::from_str(json.get()).map_err(|error| refused(error.to_string()))?;
@@ -130,15 +140,12 @@ impl Read {
 }
 
 /// Why that tool is not offered.
-pub(super) fn refusal(own: &str, mut reason: String) -> RefusedTool {
-    if reason.len() > 1000 {
-        reason = reason.chars().take(1000).collect();
-    }
-    RefusedTool { tool: shown(own), reason }
+pub(super) fn refusal(scrub: &Scrub, own: &str, reason: &str) -> RefusedTool {
+    RefusedTool { tool: shown(scrub, own), reason: scrub.shown(reason, REASON) }
 }
 
-fn shown(own: &str) -> String {
-    own.chars().filter(|c| !c.is_control()).take(SHOWN).collect()
+fn shown(scrub: &Scrub, own: &str) -> String {
+    scrub.quoted(own, SHOWN)
 }
 
 /// The members of an object, in their order, each as it was written.

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use crate::upstream::dial::{Dial, NotDialed, Passed, dial};
 use crate::upstream::link::{Link, LinkError, ToolCall};
 use crate::upstream::ports::{Couriers, Later, LogLine, Programs};
+use crate::upstream::scrub::Scrub;
 
 /// A server that was reached.
 pub(super) trait Peer: Send + Sync + 'static {
@@ -66,7 +67,8 @@ impl Dials for Roads {
             let (programs, couriers) = (&*self.programs, &*self.couriers);
             // A result that is a little too long is refused by the gate, which says what to raise.
             let limit = self.gate.config().output_bytes.saturating_add(AROUND).max(LEAST);
-            let link = dial(Dial { plan, era, programs, couriers, log, limit }, passed).await?;
+            let scrub = Scrub::of(&self.gate);
+            let link = dial(Dial { plan, era, programs, couriers, log, limit, scrub }, passed).await?;
             Ok(Arc::new(link) as Arc<dyn Peer>)
         })
     }

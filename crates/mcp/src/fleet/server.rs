@@ -25,6 +25,7 @@ use crate::reply::METHOD_NOT_FOUND;
 use crate::upstream::dial::HANDSHAKE;
 use crate::upstream::link::LinkError;
 use crate::upstream::ports::Notes;
+use crate::upstream::scrub::Scrub;
 
 /// How many orders may wait for a server's keeper.
 const ORDERS: usize = 64;
@@ -38,6 +39,7 @@ pub(super) const LINGER: Duration = Duration::from_millis(300);
 /// What all servers share.
 pub(super) struct Shared {
     pub(super) gate: Arc<Gate>,
+    pub(super) scrub: Scrub,
     pub(super) dials: Arc<dyn Dials>,
     pub(super) notes: Arc<dyn Notes>,
     pub(super) records: Arc<Records>,

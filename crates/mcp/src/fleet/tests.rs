@@ -7,6 +7,7 @@ mod lists;
 mod names;
 mod processes;
 mod puppets;
+mod secrets;
 mod supervision;
 
 use std::collections::{BTreeMap, HashMap};

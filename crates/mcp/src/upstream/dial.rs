@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::link::{Failure, Link, LinkEar, NotOpened};
 use super::ports::{Couriers, LogLine, Programs, RunningProgram};
+use super::scrub::Scrub;
 use super::stdio::StdioWire;
 
 /// The phase in which a program is started, or a server found.
@@ -43,6 +44,8 @@ pub struct Dial<'a> {
     pub log: LogLine,
     /// The most bytes of one message.
     pub limit: usize,
+    /// What makes the server's words such that they can be repeated.
+    pub scrub: Scrub,
 }
 
 /// Why there is no link.
@@ -148,7 +151,7 @@ async fn speak(
     era: EraChoice,
     deadline: Deadline,
 ) -> Result<Link, NotOpened> {
-    let ear = LinkEar::new();
+    let ear = LinkEar::new(dial.scrub.clone());
     let wire = StdioWire::new(running, Arc::clone(&ear) as _, dial.limit);
     Link::open(wire, ear, era, deadline.left()).await
 }

@@ -7,7 +7,7 @@ use super::wire::{Answer, Ear};
 const REQUESTS: usize = 64;
 
 /// The most characters of a server's own words in one of our clauses.
-const QUOTE: usize = 200;
+pub(crate) const QUOTE: usize = 200;
 
 /// What was in a text.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub(crate) fn hear(text: &[u8], ear: &dyn Ear, wanted: Option<u64>) -> Heard {
     let mut heard = Heard::default();
     heard.sound = inbound::each(text, |message| match message {
         Inbound::Answer(id, said) if Some(id) == wanted && heard.answer.is_none() => {
-            heard.answer = Some(said.cut());
+            heard.answer = Some(said.cut(ear.scrub()));
         }
         Inbound::Notification { method, params } => ear.notification(&method, params, wanted),
         Inbound::Request { id, method, params } if heard.back.len() < REQUESTS => {
@@ -36,17 +36,6 @@ pub(crate) fn hear(text: &[u8], ear: &dyn Ear, wanted: Option<u64>) -> Heard {
     heard
 }
 
-/// A server's own words, short and in one line.
-pub(crate) fn quoted(text: &str) -> String {
-    let words = text.split_whitespace().flat_map(|word| [" ", word]).skip(1);
-    let mut letters = words.flat_map(str::chars).filter(|letter| !letter.is_control());
-    let mut short: String = letters.by_ref().take(QUOTE).collect();
-    if letters.next().is_some() {
-        short.push('…');
-    }
-    short
-}
-
 #[cfg(test)]
 mod tests {
     use parking_lot::Mutex;
@@ -54,6 +43,7 @@ mod tests {
 
     use super::*;
     use crate::message::Id;
+    use crate::upstream::scrub::{Scrub, known};
 
     #[derive(Default)]
     struct Heed(Mutex<Vec<String>>);
@@ -65,6 +55,10 @@ mod tests {
 
         fn request(&self, id: &Id, method: &str, _: Option<&RawValue>) -> Vec<u8> {
             format!("{id} {method}").into_bytes()
+        }
+
+        fn scrub(&self) -> &Scrub {
+            known::scrub()
         }
     }
 
@@ -102,11 +96,5 @@ mod tests {
     fn a_flood_of_requests_is_not_answered_to_its_end() {
         let flood = vec![r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#; 10_000].join(",");
         assert_eq!(heard(&format!("[{flood}]")).back.len(), REQUESTS);
-    }
-
-    #[test]
-    fn quotes_are_short_and_in_one_line() {
-        assert_eq!(quoted("  a\n\tb\u{7}  c "), "a b c");
-        assert_eq!(quoted(&"x".repeat(500)), format!("{}…", "x".repeat(200)));
     }
 }

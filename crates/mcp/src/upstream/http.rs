@@ -69,6 +69,7 @@ impl HttpWire {
             Kind::Json => self.document(letter, reply).await,
             Kind::Events => reading::answer(&self.way, self.ear.as_ref(), self.limit, letter, reply).await,
             Kind::Other(name) => {
+                let name = self.ear.scrub().quoted(&name, 64);
                 let reason = format!(
                     "answered {} with {name} where JSON or a stream of events was expected: check `url` in its entry",
                     letter.method
@@ -86,7 +87,7 @@ impl HttpWire {
         for answer in heard.back {
             self.way.give_back(answer).await;
         }
-        let missing = || match (heard.sound, refusal::nameless(&bytes)) {
+        let missing = || match (heard.sound, refusal::nameless(&bytes, self.ear.scrub())) {
             (_, Some(error)) => Ok(Answer::Error(error)),
             (true, None) => Err(failed(status, format!("answered {} with another id", letter.method))),
             (false, None) => Err(failed(status, format!("answered {} with no JSON", letter.method))),

@@ -10,11 +10,12 @@ use serde::Deserialize;
 use serde::de::{Deserializer as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::scrub::Scrub;
 use super::wire::{Answer, RpcFailure};
 use crate::message::{Envelope, Id, text};
 use crate::reply::INTERNAL_ERROR;
 
-/// The most of an error's sentence that is kept.
+/// The most characters of an error's sentence that are kept.
 const SENTENCE: usize = 4096;
 
 /// The most bytes of an error's `data` that are decoded.
@@ -55,11 +56,11 @@ pub enum Said<'a> {
 }
 
 impl Said<'_> {
-    /// The answer on its own.
-    pub fn cut(self) -> Answer {
+    /// The answer on its own; of an error's words, what may be shown.
+    pub fn cut(self, scrub: &Scrub) -> Answer {
         match self {
             Self::Result(raw) => Answer::Result(raw.to_owned()),
-            Self::Error(raw) => Answer::Error(failure(raw)),
+            Self::Error(raw) => Answer::Error(failure(raw, scrub)),
         }
     }
 }
@@ -121,15 +122,14 @@ struct Failure<'a> {
     data: Option<&'a RawValue>,
 }
 
-fn failure(raw: &RawValue) -> RpcFailure {
+fn failure(raw: &RawValue, scrub: &Scrub) -> RpcFailure {
     let unread = || Failure { code: None, message: None, data: None };
     let failure: Failure<'_> = serde_json::from_str(raw.get()).unwrap_or_else(|_| unread());
-    let mut message = failure.message.unwrap_or_else(|| "an error that says nothing of itself".to_owned());
-    message.truncate(message.floor_char_boundary(SENTENCE));
+    let message = failure.message.unwrap_or_else(|| "an error that says nothing of itself".to_owned());
     let data = failure.data.filter(|data| data.get().len() <= DETAILS);
     RpcFailure {
         code: failure.code.unwrap_or(i64::from(INTERNAL_ERROR)),
-        message,
+        message: scrub.shown(&message, SENTENCE),
         data: data.and_then(|data| serde_json::from_str(data.get()).ok()),
     }
 }
@@ -155,6 +155,7 @@ impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Each<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::upstream::scrub::known;
 
     /// What is in a line, in short; none if it is garbage.
     fn read(line: &str) -> Option<Vec<String>> {
@@ -162,7 +163,7 @@ mod tests {
         let understood = each(line.as_bytes(), |message| {
             all.push(match message {
                 Inbound::Answer(id, Said::Result(raw)) => format!("{id} result {}", raw.get()),
-                Inbound::Answer(id, said) => match said.cut() {
+                Inbound::Answer(id, said) => match said.cut(known::scrub()) {
                     Answer::Error(failure) => format!("{id} error {} {}", failure.code, failure.message),
                     Answer::Result(_) => unreachable!(),
                 },
@@ -219,7 +220,7 @@ mod tests {
     fn an_errors_words_and_details_are_bounded() {
         let long = "\u{e4}".repeat(10_000);
         let raw = format!(r#"{{"code":1,"message":"{long}","data":"{}"}}"#, "x".repeat(DETAILS));
-        let failure = failure(&RawValue::from_string(raw).unwrap());
-        assert_eq!((failure.message.len(), failure.data), (SENTENCE, None));
+        let failure = failure(&RawValue::from_string(raw).unwrap(), known::scrub());
+        assert_eq!((failure.message.chars().count(), failure.data), (SENTENCE + 1, None));
     }
 }

@@ -19,6 +19,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
+#[cfg(test)]
+pub(in crate::upstream) use self::call::checked;
 pub use self::ear::LinkEar;
 use self::handshake::Agreed;
 use self::subscription::Subscription;

@@ -140,7 +140,7 @@ impl Inside {
 
     fn hear(&self, text: &[u8], back: &mpsc::Sender<Vec<u8>>) {
         inbound::each(text, |message| match message {
-            Inbound::Answer(id, said) => drop(self.pending.settle(id, || Ok(said.cut()))),
+            Inbound::Answer(id, said) => drop(self.pending.settle(id, || Ok(said.cut(self.ear.scrub())))),
             Inbound::Notification { method, params } => self.ear.notification(&method, params, None),
             Inbound::Request { id, method, params } => {
                 drop(back.try_send(self.ear.request(&id, &method, params)));

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use super::ports::{Courier, Couriers, Later, Method, Reply, ReplyBody, Sent};
+use super::scrub::{Scrub, known};
 use super::wire::{Ear, Letter};
 use crate::message::Id;
 
@@ -161,6 +162,10 @@ impl Ear for Heed {
 
     fn request(&self, id: &Id, method: &str, _: Option<&RawValue>) -> Vec<u8> {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"{method}"}}"#).into_bytes()
+    }
+
+    fn scrub(&self) -> &Scrub {
+        known::scrub()
     }
 }
 

@@ -72,7 +72,7 @@ impl StdioWire {
 
     /// How many lines were no messages, and how the last of them began.
     pub fn strays(&self) -> (u64, Option<String>) {
-        self.inside.strays.told()
+        self.inside.strays.told(self.inside.ear.scrub())
     }
 }
 
@@ -174,7 +174,7 @@ impl Inside {
     /// Reads what the program says, and sees to its end.
     async fn keep(self: Arc<Self>, mut program: Box<dyn RunningProgram>, output: Option<Output>) {
         let seen = self.attend(program.as_mut(), output).await;
-        let reason: Arc<str> = self.strays.explain(seen.reason()).into();
+        let reason: Arc<str> = self.strays.explain(seen.reason(), self.ear.scrub()).into();
         self.pending.close(&reason);
         self.lost.send_replace(Some(reason));
         self.outbox.close();
@@ -223,11 +223,15 @@ impl Inside {
         }
         let awaited = match heard {
             Heard::Garbage(line) => {
-                self.strays.note(line);
+                self.strays.note(line, false);
+                return false;
+            }
+            Heard::Endless(line) => {
+                self.strays.note(line, true);
                 return false;
             }
             Heard::Stray => return false,
-            Heard::Answer(id, said) => self.pending.settle(id, || Ok(said.cut())),
+            Heard::Answer(id, said) => self.pending.settle(id, || Ok(said.cut(self.ear.scrub()))),
             Heard::Notification(method, params) => {
                 self.ear.notification(method, params, None);
                 false

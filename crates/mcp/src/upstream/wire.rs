@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::ports::Later;
+use super::scrub::Scrub;
 use crate::message::Id;
 
 /// One message to a server, written once.
@@ -77,6 +78,8 @@ pub trait Ear: Send + Sync {
     fn notification(&self, method: &str, params: Option<&RawValue>, about: Option<u64>);
     /// A request of the server: the bytes of the answer, which the wire sends back.
     fn request(&self, id: &Id, method: &str, params: Option<&RawValue>) -> Vec<u8>;
+    /// What makes the server's words such that they can be repeated.
+    fn scrub(&self) -> &Scrub;
 }
 
 /// Carries messages.

@@ -175,6 +175,10 @@ impl Puppet {
                 status: None,
                 reason: "could not be reached".to_owned(),
             })),
+            "tell" => {
+                let message = format!("{}hunter2-hunter2", "x".repeat(3994));
+                Err(LinkError::Rpc(RpcFailure { code: -1, message, data: None }))
+            }
             "refuse" => {
                 let message = "no such thing".to_owned();
                 Err(LinkError::Rpc(RpcFailure { code: -32602, message, data: None }))

@@ -7,6 +7,7 @@ use covenant_model::server::{Isolation, Prefix, Start, Web, WebTransport};
 
 use super::*;
 use crate::upstream::ports::{Later, Method};
+use crate::upstream::scrub::known;
 use crate::upstream::stage::{Came, LIMIT, Leading, Said, Stage, result, web};
 
 /// Starts nothing.
@@ -46,7 +47,8 @@ fn plan(reach: Reach) -> Plan {
 async fn dialed(plan: &Plan, stage: &Arc<Stage>) -> (Result<Link, NotDialed>, Vec<&'static str>) {
     let couriers = Leading(Arc::clone(stage));
     let log: LogLine = Arc::new(|_| {});
-    let what = Dial { plan, era: plan.era, programs: &Unable, couriers: &couriers, log, limit: LIMIT };
+    let (era, scrub) = (plan.era, known::scrub().clone());
+    let what = Dial { plan, era, programs: &Unable, couriers: &couriers, log, limit: LIMIT, scrub };
     let mut phases = Vec::new();
     let link = dial(what, &mut |phase, _| phases.push(phase)).await;
     (link, phases)

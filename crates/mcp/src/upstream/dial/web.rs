@@ -83,7 +83,7 @@ impl Reached<'_> {
     }
 
     async fn post_at(&self, url: String) -> Result<Link, NotOpened> {
-        let ear = LinkEar::new();
+        let ear = LinkEar::new(self.dial.scrub.clone());
         let wire =
             HttpWire::new(Arc::clone(&self.courier), self.web, url, Arc::clone(&ear) as _, self.dial.limit);
         let opened = Link::open(Arc::clone(&wire) as _, ear, self.dial.era, self.deadline.left()).await;
@@ -96,7 +96,7 @@ impl Reached<'_> {
 
     /// By the transport of the first revision, which knows one era.
     async fn by_stream(&self, began: Instant, passed: Passed<'_>) -> Result<Link, NotDialed> {
-        let ear = LinkEar::new();
+        let ear = LinkEar::new(self.dial.scrub.clone());
         let url = self.web.url.reveal().to_owned();
         let (courier, heard) = (Arc::clone(&self.courier), Arc::clone(&ear) as _);
         let opened =

@@ -6,6 +6,7 @@ use futures_util::FutureExt as _;
 use tokio::time::timeout;
 
 use crate::upstream::ports::{Reply, ReplyBody};
+use crate::upstream::scrub::Held;
 use crate::upstream::wire::WireError;
 
 /// The most bytes that are read only so that a connection can be kept.
@@ -21,18 +22,18 @@ pub(crate) enum Kind {
     Json,
     /// A stream of events.
     Events,
-    /// Something else, by its name.
+    /// Something else, by its name, as the server wrote it.
     Other(String),
 }
 
 impl Kind {
     pub(crate) fn of(reply: &Reply) -> Self {
         let Some(header) = reply.header("content-type") else { return Self::Json };
-        let name = header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match name.as_str() {
+        let name = header.split(';').next().unwrap_or_default().trim();
+        match name.to_ascii_lowercase().as_str() {
             "application/json" | "" => Self::Json,
             "text/event-stream" => Self::Events,
-            _ => Self::Other(name.chars().take(64).collect()),
+            _ => Self::Other(name.to_owned()),
         }
     }
 }
@@ -61,19 +62,20 @@ pub(crate) async fn whole(reply: Reply, limit: usize) -> Result<Vec<u8>, WireErr
 }
 
 /// Reads a little of it, for a clause: what does not come is not waited for long.
-pub(crate) async fn beginning(mut body: Box<dyn ReplyBody>) -> Vec<u8> {
-    let mut bytes = Vec::new();
+pub(crate) async fn beginning(mut body: Box<dyn ReplyBody>) -> Held {
+    let mut held = Held { bytes: Vec::new(), goes_on: true };
     let reading = async {
         while let Some(Ok(piece)) = body.next().await {
-            let room = REST - bytes.len();
-            bytes.extend(piece.into_iter().take(room));
-            if bytes.len() == REST {
+            let room = REST - held.bytes.len();
+            held.bytes.extend_from_slice(piece.get(..room).unwrap_or(&piece));
+            if piece.len() > room {
                 return;
             }
         }
+        held.goes_on = false;
     };
     drop(timeout(LINGER, reading).await);
-    bytes
+    held
 }
 
 /// Reads what is left, so that the connection can be kept, unless that is much.

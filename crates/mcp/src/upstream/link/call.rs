@@ -13,8 +13,9 @@ use tokio::time::{Instant, sleep_until};
 use super::ear::{Hearing, Word};
 use super::{Link, LinkError, ToolCall, in_one_line, letters};
 use crate::era::Era;
-use crate::trace::Shown;
-use crate::upstream::wire::{Letter, Wire};
+use crate::trace::{SHOWN, Shown};
+use crate::upstream::scrub::Scrub;
+use crate::upstream::wire::{Ear as _, Letter, Wire};
 
 /// How long it may take to tell a server that a call is over.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -36,7 +37,7 @@ impl Link {
             Err(LinkError::Cancelled) => abandoned.because("the caller took it back"),
             _ => abandoned.ended(),
         }
-        checked(ended?)
+        checked(ended?, self.ear.scrub())
     }
 
     /// Waits for the answer as long as that makes sense.
@@ -187,7 +188,7 @@ struct Kind {
 
 /// A result that is one: an object, and complete. In either era: what asks something of the client comes from the gate
 /// alone, whoever writes it.
-fn checked(raw: Box<RawValue>) -> Result<Box<RawValue>, LinkError> {
+pub(in crate::upstream) fn checked(raw: Box<RawValue>, scrub: &Scrub) -> Result<Box<RawValue>, LinkError> {
     let not_one = |what: String| Err(LinkError::NotAResult(format!("answered the call with {what}")));
     if !raw.get().starts_with('{') {
         return not_one("something that is no result".to_owned());
@@ -206,7 +207,10 @@ fn checked(raw: Box<RawValue>) -> Result<Box<RawValue>, LinkError> {
             Some("task") => {
                 return not_one("a task to be asked for later, which we did not offer to do".to_owned());
             }
-            Some(other) => return not_one(format!("a result of the unknown type {}", Shown(other))),
+            Some(other) => {
+                let other = scrub.shown(other, SHOWN);
+                return not_one(format!("a result of the unknown type {}", Shown(&other)));
+            }
         }
     }
     Ok(in_one_line(raw))

@@ -16,8 +16,9 @@ use tokio::sync::{mpsc, watch};
 
 use crate::message::Id;
 use crate::reply::RpcError;
-use crate::trace::Shown;
+use crate::trace::{SHOWN, Shown};
 use crate::upstream::inbound::ours;
+use crate::upstream::scrub::Scrub;
 use crate::upstream::wire::Ear;
 
 /// The most messages that wait for one call to pass them on.
@@ -34,6 +35,7 @@ pub struct LinkEar {
     changed: watch::Sender<u64>,
     /// Whether a subscription was acknowledged before.
     subscribed: AtomicBool,
+    scrub: Scrub,
 }
 
 /// What a server said of a call.
@@ -75,11 +77,11 @@ impl Hearing<'_> {
 }
 
 impl LinkEar {
-    /// Hears nothing yet.
-    pub fn new() -> Arc<Self> {
+    /// Hears nothing yet. What it hears is shown without what that takes out.
+    pub fn new(scrub: Scrub) -> Arc<Self> {
         let (next, calls) = (AtomicU64::new(1), Mutex::default());
         let subscribed = AtomicBool::new(false);
-        Arc::new(Self { next, calls, changed: watch::Sender::new(0), subscribed })
+        Arc::new(Self { next, calls, changed: watch::Sender::new(0), subscribed, scrub })
     }
 
     /// An id that no letter had.
@@ -157,9 +159,13 @@ impl Ear for LinkEar {
         if method == "ping" {
             return format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#).into_bytes();
         }
-        let error = RpcError::method_not_found(&Shown(method).to_string());
+        let error = RpcError::method_not_found(&Shown(&self.scrub.shown(method, SHOWN)).to_string());
         let error = serde_json::to_string(&error).unwrap_or_default();
         format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
+    }
+
+    fn scrub(&self) -> &Scrub {
+        &self.scrub
     }
 }
 

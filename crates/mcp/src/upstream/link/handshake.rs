@@ -12,8 +12,9 @@ use super::ear::LinkEar;
 use super::{Failure, NotOpened, letters, shown};
 use crate::era::{Era, MODERN, SUPPORTED};
 use crate::reply::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
-use crate::trace::Shown;
-use crate::upstream::wire::{Answer, Letter, RpcFailure, Wire, WireError};
+use crate::trace::{SHOWN, Shown};
+use crate::upstream::scrub::Scrub;
+use crate::upstream::wire::{Answer, Ear as _, Letter, RpcFailure, Wire, WireError};
 
 /// The longest that a server is asked for its era: some answer no question that they do not know.
 const PROBE: Duration = Duration::from_secs(5);
@@ -110,7 +111,7 @@ async fn initialize(wire: &dyn Wire, ear: &LinkEar, deadline: Deadline) -> Resul
         Answer::Result(raw) => raw,
         Answer::Error(failure) => return Err(refused(format!("refused `initialize`: it {failure}"))),
     };
-    let agreed = initialized(&raw)?;
+    let agreed = initialized(&raw, ear.scrub())?;
     wire.agreed(&agreed.revision, agreed.era == Era::Modern);
     let letter = letters::initialized();
     match timeout_at(deadline.at, wire.tell(&letter)).await {
@@ -161,12 +162,13 @@ fn discovered(raw: &RawValue) -> Option<Agreed> {
     speaks.then(|| Agreed::new(MODERN.to_owned(), said.capabilities))
 }
 
-fn initialized(raw: &RawValue) -> Result<Agreed, NotOpened> {
+fn initialized(raw: &RawValue, scrub: &Scrub) -> Result<Agreed, NotOpened> {
     let said: Initialized<'_> = serde_json::from_str(raw.get())
         .map_err(|error| refused(format!("answered `initialize` with something else: {error}")))?;
     if !SUPPORTED.contains(&said.protocol_version.as_str()) {
         let known = SUPPORTED.join(", ");
-        let theirs = Shown(&said.protocol_version);
+        let theirs = scrub.shown(&said.protocol_version, SHOWN);
+        let theirs = Shown(&theirs);
         return Err(refused(format!("speaks revision {theirs} of the protocol, and we speak {known}")));
     }
     Ok(Agreed::new(said.protocol_version, said.capabilities))

@@ -10,12 +10,13 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::upstream::scrub::known;
 use crate::upstream::stdio::StdioWire;
 use crate::upstream::tests::{LONG, program};
 
 /// Opens a link to a program.
 async fn try_open(script: &str, era: EraChoice, within: Duration) -> Result<Link, NotOpened> {
-    let ear = LinkEar::new();
+    let ear = LinkEar::new(known::scrub().clone());
     let wire =
         StdioWire::new(program(script).await, Arc::clone(&ear) as Arc<dyn super::super::wire::Ear>, 1 << 22);
     Link::open(wire, ear, era, within).await

@@ -2,9 +2,11 @@
 
 use url::Url;
 
+use crate::upstream::scrub::Scrub;
+
 /// The URL that letters are posted to; otherwise a clause that says why not. It must be where the stream is: an event
 /// must not be able to send our headers elsewhere.
-pub(super) fn resolve(stream: &str, said: &[u8]) -> Result<String, String> {
+pub(super) fn resolve(stream: &str, said: &[u8], scrub: &Scrub) -> Result<String, String> {
     let base = Url::parse(stream).map_err(|_| "has a `url` that is none".to_owned())?;
     let text = std::str::from_utf8(said).unwrap_or_default().trim();
     let unusable = || "named no usable place for messages on its stream".to_owned();
@@ -13,8 +15,10 @@ pub(super) fn resolve(stream: &str, said: &[u8]) -> Result<String, String> {
         return Err(unusable());
     }
     if place.origin() != base.origin() {
-        let origin = place.origin().ascii_serialization();
-        return Err(format!("wants messages sent to another place, {origin}, which is not done"));
+        // The name of a host has other letters than the secret that was made one.
+        let named = Some(place.origin().ascii_serialization()).filter(|_| !scrub.finds(text));
+        let origin = named.map(|origin| format!(", {origin}")).unwrap_or_default();
+        return Err(format!("wants messages sent to another place{origin}, which is not done"));
     }
     place.set_fragment(None);
     // An address may leave out whoever the entry says we are.
@@ -26,6 +30,7 @@ pub(super) fn resolve(stream: &str, said: &[u8]) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::upstream::scrub::known;
 
     #[test]
     fn an_endpoint_is_found_from_where_the_stream_is() {
@@ -38,7 +43,7 @@ mod tests {
             ("https://ada:pw@a/sse", "https://a/m", "https://ada:pw@a/m"),
             ("http://a:1/sse", " /m\n", "http://a:1/m"),
         ] {
-            assert_eq!(resolve(stream, said.as_bytes()).unwrap(), found);
+            assert_eq!(resolve(stream, said.as_bytes(), known::scrub()).unwrap(), found);
         }
     }
 
@@ -55,11 +60,14 @@ mod tests {
             "data:,x",
             "http://a:1@b/m",
         ] {
-            let refused = resolve("http://a:1/sse", said.as_bytes()).unwrap_err();
+            let refused = resolve("http://a:1/sse", said.as_bytes(), known::scrub()).unwrap_err();
             assert!(refused.contains("another place"), "{said}: {refused}");
         }
         for said in [&b""[..], b"http://[", b"\xff\xfe", b"  "] {
-            assert!(resolve("http://a:1/sse", said).unwrap_err().contains("no usable place"), "{said:?}");
+            assert!(
+                resolve("http://a:1/sse", said, known::scrub()).unwrap_err().contains("no usable place"),
+                "{said:?}"
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::endpoint;
 use crate::upstream::events::{Event, Events};
-use crate::upstream::heard::quoted;
+use crate::upstream::heard::QUOTE;
 use crate::upstream::http::body::Kind;
 use crate::upstream::http::is_success;
 use crate::upstream::http::refusal::{self, Asked, failed};
@@ -27,7 +27,8 @@ pub(super) async fn heard(
             if let Event::Whole { kind, data } = event
                 && kind == "endpoint"
             {
-                let place = endpoint::resolve(way.url(), &data).map_err(|reason| failed(status, reason))?;
+                let place = endpoint::resolve(way.url(), &data, ear.scrub())
+                    .map_err(|reason| failed(status, reason))?;
                 return Ok((place, events, stream));
             }
         }
@@ -43,7 +44,8 @@ async fn stream_of(way: &Way, ear: &dyn Ear, reply: Reply) -> Result<Reply, Wire
         return Err(match refusal::read(reply, &asked, ear).await {
             Err(error) => error,
             Ok(Answer::Error(error)) => {
-                failed(status, format!("answered {status} to GET ({})", quoted(&error.message)))
+                let words = ear.scrub().quoted(&error.message, QUOTE);
+                failed(status, format!("answered {status} to GET ({words})"))
             }
             Ok(Answer::Result(_)) => failed(status, format!("answered {status} to GET")),
         });

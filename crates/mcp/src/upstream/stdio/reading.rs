@@ -12,11 +12,9 @@ use tokio::task::consume_budget;
 use super::overlong::{self, Whose};
 use crate::framing::{Filled, Line, Lines};
 use crate::message::Id;
-use crate::trace::Shown;
+use crate::trace::{SHOWN, Shown};
 use crate::upstream::inbound::{self, Inbound, Said};
-
-/// The most characters of a line that are remembered.
-const REMEMBERED: usize = 200;
+use crate::upstream::scrub::{Held, Scrub};
 
 /// One thing that a program said.
 #[derive(Clone, Copy)]
@@ -30,6 +28,8 @@ pub(super) enum Heard<'a> {
     Stray,
     /// A line that is no message.
     Garbage(&'a [u8]),
+    /// How one begins that is too long to be any.
+    Endless(&'a [u8]),
 }
 
 /// Reads until the output ends.
@@ -79,7 +79,7 @@ fn too_long(lines: &Lines, settled: bool, hear: &impl Fn(Heard<'_>)) -> bool {
         match whose {
             Whose::Letter(id) => hear(Heard::TooLong(Some(id))),
             Whose::Unknown => hear(Heard::TooLong(None)),
-            Whose::Nobody => hear(Heard::Garbage(&line.head)),
+            Whose::Nobody => hear(Heard::Endless(&line.head)),
         }
     }
     (settled || now) && !line.ended
@@ -89,7 +89,7 @@ fn too_long(lines: &Lines, settled: bool, hear: &impl Fn(Heard<'_>)) -> bool {
 #[derive(Default)]
 pub(super) struct Strays {
     count: AtomicU64,
-    last: Mutex<Option<String>>,
+    last: Mutex<Option<Held>>,
     /// Whether the program ever said something that was understood.
     understood: AtomicBool,
 }
@@ -101,23 +101,22 @@ impl Strays {
         }
     }
 
-    pub(super) fn note(&self, line: &[u8]) {
+    pub(super) fn note(&self, line: &[u8], goes_on: bool) {
         self.count.fetch_add(1, Ordering::Relaxed);
-        // No character has more than four bytes.
-        let start = line.get(..line.len().min(REMEMBERED * 4)).unwrap_or_default();
-        *self.last.lock() = Some(String::from_utf8_lossy(start).chars().take(REMEMBERED).collect());
+        *self.last.lock() = Some(Held::of(line, goes_on));
     }
 
     /// How many there were, and how the last began.
-    pub(super) fn told(&self) -> (u64, Option<String>) {
-        (self.count.load(Ordering::Relaxed), self.last.lock().clone())
+    pub(super) fn told(&self, scrub: &Scrub) -> (u64, Option<String>) {
+        let last = self.last.lock().as_ref().map(|last| scrub.beginning(last, SHOWN));
+        (self.count.load(Ordering::Relaxed), last.filter(|last| !last.is_empty()))
     }
 
     /// The reason, with what a program that was never understood wrote last.
-    pub(super) fn explain(&self, reason: String) -> String {
-        match &*self.last.lock() {
-            Some(last) if !self.understood.load(Ordering::Relaxed) => {
-                format!("{reason}; where a message should stand it wrote {}", Shown(last))
+    pub(super) fn explain(&self, reason: String, scrub: &Scrub) -> String {
+        match self.told(scrub) {
+            (_, Some(last)) if !self.understood.load(Ordering::Relaxed) => {
+                format!("{reason}; where a message should stand it wrote {}", Shown(&last))
             }
             _ => reason,
         }

@@ -1,12 +1,15 @@
 //! The wires of MCP on real connections: servers that do what other people's servers have been seen to do.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use covenant_mcp::message::Id;
 use covenant_mcp::upstream::http::HttpWire;
 use covenant_mcp::upstream::link::{Link, LinkEar};
+use covenant_mcp::upstream::scrub::Scrub;
 use covenant_mcp::upstream::sse::SseWire;
 use covenant_mcp::upstream::wire::{Answer, Ear, Letter, Wire, WireError};
+use covenant_model::redact::Redactor;
 use covenant_model::secret::Secret;
 use covenant_model::server::{EraChoice, Web, WebTransport};
 use serde_json::value::RawValue;
@@ -20,11 +23,17 @@ const SOON: Duration = Duration::from_secs(20);
 
 struct Deaf;
 
+static SCRUB: LazyLock<Scrub> = LazyLock::new(|| Scrub::new(|| Arc::new(Redactor::none())));
+
 impl Ear for Deaf {
     fn notification(&self, _: &str, _: Option<&RawValue>, _: Option<u64>) {}
 
     fn request(&self, _: &Id, _: &str, _: Option<&RawValue>) -> Vec<u8> {
         Vec::new()
+    }
+
+    fn scrub(&self) -> &Scrub {
+        &SCRUB
     }
 }
 
@@ -154,7 +163,7 @@ async fn a_link_opens_lists_and_ends_its_session() {
         }
     })
     .await;
-    let ear = LinkEar::new();
+    let ear = LinkEar::new(SCRUB.clone());
     let courier = open(&server.url).await.unwrap();
     let wire = HttpWire::new(courier, &web(&server.url), server.url.clone(), Arc::clone(&ear) as _, LIMIT);
     let link = Link::open(wire, ear, EraChoice::Auto, SOON).await.unwrap();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
+use crate::upstream::scrub::known;
 use crate::upstream::tests::program;
 
 /// Starts those scripts, one after another.
@@ -46,6 +47,7 @@ async fn started(
         couriers: &couriers,
         log: Arc::new(|_| {}),
         limit: 1 << 20,
+        scrub: known::scrub().clone(),
     };
     let mut phases = Vec::new();
     let link = dial(dial_it, &mut |phase, _| phases.push(phase)).await;

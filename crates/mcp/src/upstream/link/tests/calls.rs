@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::fake::FakeWire;
 use super::*;
+use crate::upstream::scrub::known;
 use crate::upstream::tests::until;
 use crate::upstream::wire::Ear as _;
 
@@ -155,7 +156,7 @@ async fn a_crash_during_a_call_is_told_with_its_status() {
 #[tokio::test]
 async fn what_is_no_finished_result_is_said_to_be_none() {
     let open_fake = async |era| {
-        let (wire, ear) = (FakeWire::new("http"), LinkEar::new());
+        let (wire, ear) = (FakeWire::new("http"), LinkEar::new(known::scrub().clone()));
         let link = Link::open(Arc::clone(&wire) as Arc<dyn Wire>, ear, era, LONG).await.unwrap();
         (wire, link)
     };
@@ -203,7 +204,10 @@ async fn a_modern_http_server_sees_a_cancel_by_the_stream_and_others_are_told() 
         ("stdio", EraChoice::Modern, true),
     ] {
         let wire = FakeWire::new(transport);
-        let link = Link::open(Arc::clone(&wire) as Arc<dyn Wire>, LinkEar::new(), era, LONG).await.unwrap();
+        let link =
+            Link::open(Arc::clone(&wire) as Arc<dyn Wire>, LinkEar::new(known::scrub().clone()), era, LONG)
+                .await
+                .unwrap();
         let idle = Duration::from_millis(20);
         assert_eq!(call(&link, &Arc::default(), idle, LONG).await, Err(LinkError::Idle(idle)));
         assert!(wire.was_dropped("tools/call"), "its stream is closed");
@@ -213,7 +217,7 @@ async fn a_modern_http_server_sees_a_cancel_by_the_stream_and_others_are_told() 
 
 #[tokio::test]
 async fn a_word_for_the_log_reaches_the_call_on_whose_stream_it_came() {
-    let (wire, ear) = (FakeWire::new("http"), LinkEar::new());
+    let (wire, ear) = (FakeWire::new("http"), LinkEar::new(known::scrub().clone()));
     let shared = Arc::clone(&wire) as Arc<dyn Wire>;
     let link = Link::open(shared, Arc::clone(&ear), EraChoice::Legacy, LONG).await.unwrap();
     let caller = Arc::new(Caller::default());
@@ -246,7 +250,7 @@ async fn a_word_for_the_log_reaches_the_call_on_whose_stream_it_came() {
 
 #[test]
 fn a_ping_is_answered_and_other_questions_are_not_ours() {
-    let ear = LinkEar::new();
+    let ear = LinkEar::new(known::scrub().clone());
     let answer = |id: &str, method: &str| {
         let id = crate::message::Id::of(id).unwrap();
         serde_json::from_slice::<Value>(&ear.request(&id, method, None)).unwrap()
