@@ -2,7 +2,8 @@
 //! fewer for one principal; where there are too many, the one that was quiet for longest makes room.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
@@ -32,12 +33,34 @@ pub(super) enum Whose {
 /// One connection: to be made, or there.
 pub(super) struct Berth {
     pub(super) line: OnceCell<Arc<Line>>,
+    /// Why it could not be made, for all who waited.
+    pub(super) failed: OnceLock<String>,
+    /// How many wait for it or have just taken it up.
+    guests: AtomicUsize,
     /// Who called first.
     principal: Arc<str>,
     /// The session is over.
     pub(super) over: Option<CancellationToken>,
     /// It is to end.
     pub(super) end: CancellationToken,
+}
+
+/// Somebody at a berth. When the last one leaves before the connection was made, nobody makes it any more, and the berth
+/// is free for others.
+pub(super) struct Guest<'a> {
+    berths: &'a Berths,
+    whose: &'a Whose,
+    pub(super) berth: Arc<Berth>,
+}
+
+impl Drop for Guest<'_> {
+    fn drop(&mut self) {
+        let mut berths = self.berths.0.lock();
+        let last = self.berth.guests.fetch_sub(1, Ordering::Relaxed) == 1;
+        if last && self.berth.line.get().is_none() {
+            leave(&mut berths, self.whose, &self.berth);
+        }
+    }
 }
 
 /// Why there is no berth: all are in use. Each is a clause that can follow the server's name.
@@ -65,19 +88,23 @@ impl Berth {
 
 impl Berths {
     /// The berth for whoever that is: an old one unless its line is the one that was of no use, or a new one.
-    pub(super) fn berth(
-        &self,
-        whose: &Whose,
+    pub(super) fn berth<'a>(
+        &'a self,
+        whose: &'a Whose,
         principal: &str,
         over: Option<&CancellationToken>,
         not: Option<u64>,
-    ) -> Result<Arc<Berth>, Full> {
+    ) -> Result<Guest<'a>, Full> {
         let mut berths = self.0.lock();
+        let guest = |berth: &Arc<Berth>| {
+            berth.guests.fetch_add(1, Ordering::Relaxed);
+            Guest { berths: self, whose, berth: Arc::clone(berth) }
+        };
         berths.retain(|_, berth| !berth.is_over());
         let spent =
             |berth: &Arc<Berth>| berth.line.get().is_some_and(|line| Some(line.id) == not || !line.serves());
         if let Some(berth) = berths.get(whose).filter(|berth| !spent(berth)) {
-            return Ok(Arc::clone(berth));
+            return Ok(guest(berth));
         }
         if let Some(spent) = berths.remove(whose) {
             spent.end.cancel();
@@ -86,12 +113,14 @@ impl Berths {
         make_room(&mut berths, MOST, |_| true).ok_or(Full::Server)?;
         let berth = Arc::new(Berth {
             line: OnceCell::new(),
+            failed: OnceLock::new(),
+            guests: AtomicUsize::new(0),
             principal: principal.into(),
             over: over.cloned(),
             end: CancellationToken::new(),
         });
         berths.insert(whose.clone(), Arc::clone(&berth));
-        Ok(berth)
+        Ok(guest(&berth))
     }
 
     /// Begins a call, unless the berth was closed.
@@ -103,11 +132,7 @@ impl Berths {
 
     /// Nobody takes that berth any more.
     pub(super) fn close(&self, whose: &Whose, berth: &Arc<Berth>) {
-        let mut berths = self.0.lock();
-        if berths.get(whose).is_some_and(|known| Arc::ptr_eq(known, berth)) {
-            berths.remove(whose);
-        }
-        berth.end.cancel();
+        leave(&mut self.0.lock(), whose, berth);
     }
 
     /// Ends all of them.
@@ -116,6 +141,13 @@ impl Berths {
             berth.end.cancel();
         }
     }
+}
+
+fn leave(berths: &mut HashMap<Whose, Arc<Berth>>, whose: &Whose, berth: &Arc<Berth>) {
+    if berths.get(whose).is_some_and(|known| Arc::ptr_eq(known, berth)) {
+        berths.remove(whose);
+    }
+    berth.end.cancel();
 }
 
 /// Sees to it that there are fewer than so many of those: the one that was quiet for longest goes. Nothing where calls

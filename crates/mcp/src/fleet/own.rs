@@ -39,22 +39,33 @@ impl Server {
         let over = session.map(|session| session.over());
         // It can be closed between being made and being taken up; hardly twice.
         for _ in 0..2 {
-            let berth = self
+            let guest = self
                 .berths
                 .berth(whose, principal.as_str(), over.as_ref(), not)
                 .map_err(|full| full.to_string())?;
-            if let Some(busy) = self.berths.enter(whose, &berth) {
+            let berth = &guest.berth;
+            if let Some(busy) = self.berths.enter(whose, berth) {
                 return Ok(busy);
             }
-            if let Err(reason) = berth.line.get_or_try_init(|| self.make(whose, &berth)).await {
-                self.berths.close(whose, &berth);
-                return Err(reason);
-            }
-            if let Some(busy) = self.berths.enter(whose, &berth) {
+            berth.line.get_or_try_init(|| self.make_once(whose, berth)).await?;
+            if let Some(busy) = self.berths.enter(whose, berth) {
                 return Ok(busy);
             }
         }
         Err("ended while the call began".to_owned())
+    }
+
+    /// Makes a connection. Where that fails, all who waited for it hear why, and nobody tries again at this berth.
+    async fn make_once(self: &Arc<Self>, whose: &Whose, berth: &Arc<Berth>) -> Result<Arc<Line>, String> {
+        if let Some(reason) = berth.failed.get() {
+            return Err(reason.clone());
+        }
+        let made = self.make(whose, berth).await;
+        if let Err(reason) = &made {
+            let _ = berth.failed.set(reason.clone());
+            self.berths.close(whose, berth);
+        }
+        made
     }
 
     /// Makes a connection, unless the server is not to run or fails too often, also while it is being made.

@@ -155,3 +155,51 @@ async fn a_start_that_is_under_way_for_a_caller_ends_with_the_command_to_stay_aw
     }
     assert_eq!(world.stage.tries("a"), 2);
 }
+
+#[tokio::test]
+async fn a_start_that_its_caller_gave_up_leaves_its_place_to_others() {
+    let world = World::ready(own(Isolation::Session)).await;
+    world.stage.begins("a", [Begin::Hangs]);
+    let sessions: Vec<_> = (0..12).map(|_| Arc::new(Conversation::default())).collect();
+    for (at, session) in sessions.iter().enumerate() {
+        let cancel = CancellationToken::new();
+        let context = Context::new(cancel.clone()).part_of(Arc::clone(session));
+        let give_up = async {
+            while world.stage.tries("a") < at + 2 {
+                tokio::task::yield_now().await;
+            }
+            cancel.cancel();
+        };
+        let (told, ()) = tokio::join!(world.call_in("a", "echo", &context), give_up);
+        assert_eq!(told, "the call was taken back");
+    }
+    world.stage.begins("a", [Begin::Well]);
+    assert!(world.call_in("a", "echo", &inside(&sessions[0])).await.is_object());
+}
+
+#[tokio::test]
+async fn where_one_of_two_callers_gives_up_the_other_has_its_connection() {
+    let world = World::ready(own(Isolation::Principal)).await;
+    world.stage.begins("a", [Begin::Late(Duration::from_secs(2))]);
+    let cancel = CancellationToken::new();
+    let context = Context::new(cancel.clone());
+    let give_up = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        cancel.cancel();
+    };
+    let (one, other, ()) =
+        tokio::join!(world.call_in("a", "echo", &context), world.call("a", "echo"), give_up);
+    assert_eq!(one, "the call was taken back");
+    assert!(other.is_object(), "{other}");
+}
+
+#[tokio::test]
+async fn all_who_wait_for_a_start_that_fails_hear_why() {
+    let world = World::ready(own(Isolation::Principal)).await;
+    world.stage.begins("a", [Begin::Fails(START)]);
+    let calls = futures_util::future::join_all((0..3).map(|_| world.call("a", "echo"))).await;
+    for told in calls {
+        assert!(told.as_str().unwrap().contains("exit code 3"), "{told}");
+    }
+    assert_eq!(world.stage.tries("a"), 2, "it was tried once for all of them");
+}
