@@ -28,7 +28,7 @@ impl Link {
     pub(super) async fn run(&self, call: ToolCall<'_>) -> Result<Box<RawValue>, LinkError> {
         let id = self.ear.id();
         let letter = letters::call(id, self.agreed.era, &call);
-        let hearing = call.context.is_heard().then(|| self.ear.hear(id));
+        let hearing = self.ear.hear(id);
         let abandoned = self.abandoned(id);
         let ended = self.attend(&letter, hearing, &call).await;
         match &ended {
@@ -44,7 +44,7 @@ impl Link {
     async fn attend(
         &self,
         letter: &Letter,
-        mut hearing: Option<Hearing<'_>>,
+        mut hearing: Hearing<'_>,
         call: &ToolCall<'_>,
     ) -> Result<Box<RawValue>, LinkError> {
         let began = Instant::now();
@@ -55,13 +55,13 @@ impl Link {
         loop {
             tokio::select! {
                 biased;
-                Some(word) = next(&mut hearing) => {
+                Some(word) = hearing.word() => {
                     if told.pass(word, call.context) {
                         silent = Instant::now() + call.idle;
                     }
                 }
                 answer = &mut asking => {
-                    while let Some(word) = hearing.as_mut().and_then(Hearing::said) {
+                    while let Some(word) = hearing.said() {
                         told.pass(word, call.context);
                     }
                     told.release(call.context);
@@ -94,10 +94,6 @@ impl Link {
             reason: Some("nobody waits for it any more"),
         }
     }
-}
-
-async fn next(hearing: &mut Option<Hearing<'_>>) -> Option<Word> {
-    hearing.as_mut()?.word().await
 }
 
 /// How far the server has said it is, and what of that the caller knows.

@@ -143,7 +143,8 @@ pub(super) fn cancelled(era: Era, request: u64, reason: &str) -> Letter {
 pub(super) fn call(id: u64, era: Era, call: &ToolCall<'_>) -> Letter {
     let traceparent = call.context.traceparent();
     let meta = Meta {
-        progress_token: call.context.is_heard().then_some(id),
+        // Also where nobody listens: who gets further may take longer than who is silent.
+        progress_token: Some(id),
         traceparent: traceparent.as_deref(),
         ..Meta::of(era)
     };

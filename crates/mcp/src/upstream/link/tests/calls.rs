@@ -19,10 +19,10 @@ while True:
 async fn a_call_carries_name_arguments_and_nothing_of_the_caller() {
     let link = open(&format!("legacy()\n{ECHO}")).await;
     let request = said(&call_in(&link, &Context::new(CancellationToken::new()), LONG, LONG).await.unwrap());
-    assert_eq!(request["params"], json!({"name": "t", "arguments": {"a": 1}}));
-    let heard = said(&call(&link, &Arc::default(), LONG, LONG).await.unwrap());
-    assert_eq!(heard["params"]["_meta"], json!({"progressToken": heard["id"]}));
-    assert_ne!(heard["id"], request["id"]);
+    let meta = json!({"progressToken": request["id"]});
+    assert_eq!(request["params"], json!({"name": "t", "arguments": {"a": 1}, "_meta": meta}));
+    let next = said(&call(&link, &Arc::default(), LONG, LONG).await.unwrap());
+    assert_ne!(next["id"], request["id"]);
 }
 
 #[tokio::test]
@@ -32,6 +32,7 @@ async fn a_modern_call_says_what_it_speaks() {
     assert_eq!(
         request["params"]["_meta"],
         json!({
+            "progressToken": request["id"],
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},
             "io.modelcontextprotocol/clientInfo": {"name": "covenant", "version": covenant_model::VERSION},
@@ -104,7 +105,7 @@ stay()
 }
 
 #[tokio::test]
-async fn progress_keeps_a_call_alive_until_its_time_is_up() {
+async fn progress_keeps_a_call_alive_until_its_time_is_up_also_where_nobody_listens() {
     let script = r#"
 legacy()
 request = hear()
@@ -113,9 +114,11 @@ for progress in range(100000):
     notify("notifications/progress", progressToken=token, progress=progress)
     time.sleep(0.02)
 "#;
-    let link = open(script).await;
     let (idle, total) = (Duration::from_millis(1500), Duration::from_secs(4));
+    let link = open(script).await;
     assert_eq!(call(&link, &Arc::default(), idle, total).await, Err(LinkError::Total(total)));
+    let (link, unheard) = (open(script).await, Context::new(CancellationToken::new()));
+    assert_eq!(call_in(&link, &unheard, idle, total).await, Err(LinkError::Total(total)));
 }
 
 #[tokio::test]
