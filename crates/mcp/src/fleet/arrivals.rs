@@ -1,12 +1,18 @@
 //! Which servers may still bring a tool: those that are being started and have never said what they have.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use covenant_gate::arrivals::{Arrivals, Arriving};
 use covenant_model::server::Prefix;
+use tokio::time::timeout_at;
 
 use super::Fleet;
 use super::server::Server;
+
+/// How long after it was taken up a server without a prefix is expected: every name that nobody knows may be one of its
+/// tools, and who mistypes one must not wait for a server that hangs.
+const ANY_NAME: Duration = Duration::from_secs(2);
 
 impl Fleet {
     /// Lets the gate ask who is expected.
@@ -27,7 +33,10 @@ impl Arrivals for Fleet {
         // An attempt ends with its deadline at the latest.
         Some(Box::pin(async move {
             for server in coming {
-                server.settled().await;
+                match &server.plan.prefix {
+                    Prefix::Named(_) => server.settled().await,
+                    Prefix::None => drop(timeout_at(server.since + ANY_NAME, server.settled()).await),
+                }
             }
         }))
     }
@@ -38,7 +47,7 @@ fn may_bring(server: &Server, name: &str) -> bool {
         Prefix::Named(prefix) => {
             name.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.starts_with("__"))
         }
-        Prefix::None => true,
+        Prefix::None => server.since.elapsed() < ANY_NAME,
     };
     fits && server.moment.borrow().trying && !server.shared.catalogue.knows(server)
 }

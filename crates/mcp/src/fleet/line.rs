@@ -16,6 +16,9 @@ use super::ring::Tail;
 /// How long a server may take to end.
 const CLOSE: Duration = Duration::from_secs(5);
 
+/// How long a session must last for its end to be nothing special.
+const SETTLED: Duration = Duration::from_secs(10);
+
 /// A connection. It is closed when it was let go and its last call has ended.
 pub(super) struct Line {
     /// No two are alike.
@@ -40,6 +43,22 @@ pub(super) enum Spent {
     Session,
     /// It could not be reached.
     Trouble(Arc<str>),
+}
+
+impl Spent {
+    /// Why the end of a line that was there for that long counts as a failure; nothing where it does not. A session may
+    /// end; who forgets it as soon as it was opened forgets the next one too.
+    pub(super) fn failure(&self, after: Duration) -> Option<Arc<str>> {
+        match self {
+            Self::Session if after >= SETTLED => None,
+            Self::Session => {
+                let reason =
+                    format!("no longer knows our session, {} ms after it was opened", after.as_millis());
+                Some(reason.into())
+            }
+            Self::Trouble(reason) => Some(Arc::clone(reason)),
+        }
+    }
 }
 
 /// A call on a line.

@@ -10,7 +10,7 @@ use covenant_model::principal::Principal;
 use covenant_model::server::{Isolation, ServerState};
 
 use super::berths::{Berth, Whose};
-use super::line::{Busy, Line};
+use super::line::{Busy, Line, Spent};
 use super::server::{LINGER, Server, settle};
 
 /// After what silence a connection is let go, where its entry does not say.
@@ -102,6 +102,14 @@ impl Server {
     }
 }
 
+/// Comes back when a line is of no use any more, whoever finds that out.
+async fn spent(line: &Line) -> Spent {
+    tokio::select! {
+        why = line.spent() => why,
+        () = line.peer.forgotten() => Spent::Session,
+    }
+}
+
 /// Waits for the end of a berth, and ends its line.
 async fn watch(server: Arc<Server>, whose: Whose, berth: Arc<Berth>, line: Arc<Line>) {
     let over = async {
@@ -120,6 +128,12 @@ async fn watch(server: Arc<Server>, whose: Whose, berth: Arc<Berth>, line: Arc<L
     };
     let lost = tokio::select! {
         reason = line.peer.lost() => Some(reason),
+        why = spent(&line) => {
+            if let Some(reason) = why.failure(line.since.elapsed()) {
+                server.failed(&reason);
+            }
+            None
+        }
         () = line.quiet_for(server.plan.idle_stop.unwrap_or(QUIET)) => None,
         () = over => None,
         () = berth.end.cancelled() => None,

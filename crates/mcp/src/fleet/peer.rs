@@ -25,6 +25,8 @@ pub(super) trait Peer: Send + Sync + 'static {
     fn changed(&self) -> watch::Receiver<u64>;
     /// Comes back when it is gone, with why.
     fn lost(&self) -> Later<'_, Arc<str>>;
+    /// Comes back when it does not know our session any more.
+    fn forgotten(&self) -> Later<'_, ()>;
     /// `stdio`, `http` or `sse`.
     fn transport(&self) -> &'static str;
     /// Ends it in order.
@@ -93,6 +95,10 @@ impl Peer for Link {
 
     fn lost(&self) -> Later<'_, Arc<str>> {
         Box::pin(Self::lost(self))
+    }
+
+    fn forgotten(&self) -> Later<'_, ()> {
+        Box::pin(Self::forgotten(self))
     }
 
     fn transport(&self) -> &'static str {

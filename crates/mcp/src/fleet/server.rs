@@ -9,13 +9,13 @@ use covenant_model::server::{EraChoice, Plan, ServerState};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::berths::Berths;
 use super::catalogue::Catalogue;
 use super::kept::Kept;
-use super::line::Line;
+use super::line::{Line, Spent};
 use super::open::Open;
 use super::peer::Dials;
 use super::records::Records;
@@ -26,6 +26,7 @@ use crate::upstream::dial::HANDSHAKE;
 use crate::upstream::link::LinkError;
 use crate::upstream::ports::Notes;
 use crate::upstream::scrub::Scrub;
+use crate::upstream::wire::WireError;
 
 /// How many orders may wait for a server's keeper.
 const ORDERS: usize = 64;
@@ -82,6 +83,8 @@ pub(super) struct Server {
     /// No two are alike, not even of the same name.
     pub(super) id: u64,
     pub(super) name: Arc<str>,
+    /// Since when it is wanted.
+    pub(super) since: Instant,
     pub(super) plan: Plan,
     pub(super) shared: Arc<Shared>,
     pub(super) ring: Arc<Ring>,
@@ -112,6 +115,7 @@ impl Server {
         let server = Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             name: plan.name.as_str().into(),
+            since: Instant::now(),
             shared: Arc::clone(shared),
             ring,
             slots: Slots::new(plan.max_in_flight),
@@ -167,6 +171,10 @@ impl Server {
         let within = self.plan.list_timeout;
         match timeout(within + GRACE, line.peer.tools(within)).await {
             Ok(Ok(list)) => Ok(list),
+            Ok(Err(error @ LinkError::Wire(WireError::SessionLost))) => {
+                line.spend(Spent::Session);
+                Err(error.to_string())
+            }
             // It has no tools at all.
             Ok(Err(LinkError::Rpc(failure))) if failure.code == i64::from(METHOD_NOT_FOUND) => Ok(Vec::new()),
             Err(_) | Ok(Err(LinkError::Total(_))) => {

@@ -32,6 +32,8 @@ pub struct HttpWire {
     ear: Arc<dyn Ear>,
     limit: usize,
     closed: CancellationToken,
+    /// The server does not know our session any more.
+    forgotten: CancellationToken,
     listening: Mutex<Option<AbortHandle>>,
 }
 
@@ -49,6 +51,7 @@ impl HttpWire {
             ear,
             limit,
             closed: CancellationToken::new(),
+            forgotten: CancellationToken::new(),
             listening: Mutex::default(),
         })
     }
@@ -109,8 +112,10 @@ impl HttpWire {
             in_session: session.is_some(),
         };
         let read = refusal::read(reply, &asked, self.ear.as_ref()).await;
-        if let (Err(WireError::SessionLost), Some(session)) = (&read, session) {
-            self.way.forget(session);
+        if let (Err(WireError::SessionLost), Some(session)) = (&read, session)
+            && self.way.spend(session)
+        {
+            self.forgotten.cancel();
         }
         read
     }
@@ -165,7 +170,9 @@ impl Wire for HttpWire {
         if self.way.is_modern() || self.closed.is_cancelled() {
             return;
         }
-        let listening = listening::listen(Arc::clone(&self.way), Arc::clone(&self.ear), self.limit);
+        let forgotten = self.forgotten.clone();
+        let listening =
+            listening::listen(Arc::clone(&self.way), Arc::clone(&self.ear), self.limit, forgotten);
         *self.listening.lock() = Some(tokio::spawn(listening).abort_handle());
     }
 
@@ -174,6 +181,10 @@ impl Wire for HttpWire {
             self.closed.cancelled().await;
             CLOSED.into()
         })
+    }
+
+    fn forgotten(&self) -> Later<'_, ()> {
+        Box::pin(self.forgotten.cancelled())
     }
 
     fn transport(&self) -> &'static str {

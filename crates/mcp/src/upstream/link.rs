@@ -151,6 +151,11 @@ impl Link {
         self.wire.lost().await
     }
 
+    /// Comes back when it has said that it does not know our session any more.
+    pub async fn forgotten(&self) {
+        self.wire.forgotten().await;
+    }
+
     /// `stdio`, `http` or `sse`.
     pub fn transport(&self) -> &'static str {
         self.wire.transport()

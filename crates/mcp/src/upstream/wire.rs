@@ -102,6 +102,12 @@ pub trait Wire: Send + Sync + 'static {
     /// Comes back when nothing can be asked any more, with the clause that says why.
     fn lost(&self) -> Later<'_, Arc<str>>;
 
+    /// Comes back when the server has said that it does not know our session any more: every later letter would hear the
+    /// same. A wire without sessions never does.
+    fn forgotten(&self) -> Later<'_, ()> {
+        Box::pin(std::future::pending())
+    }
+
     /// `stdio`, `http` or `sse`.
     fn transport(&self) -> &'static str;
 

@@ -32,17 +32,27 @@ struct Refresh {
     last: Instant,
     apart: Duration,
     under_way: Option<Listed>,
+    /// How often in a row it could not be had.
+    failures: u32,
 }
 
 impl Refresh {
     fn new(changed: watch::Receiver<u64>) -> Self {
         let (last, apart) = (Instant::now(), SHORTEST);
-        Self { changed, deaf: false, due: None, last, apart, under_way: None }
+        Self { changed, deaf: false, due: None, last, apart, under_way: None, failures: 0 }
     }
 
     /// The list that came was another one: who changes all the time is asked less and less often.
     fn differed(&mut self) {
         self.apart = self.apart.saturating_mul(2).min(LONGEST);
+    }
+
+    /// The list could not be had, and what changed is still not known: asked for again, later each time. After how long.
+    fn failed(&mut self) -> Duration {
+        let wait = SHORTEST.saturating_mul(1 << self.failures.min(10)).min(LONGEST);
+        self.failures = self.failures.saturating_add(1);
+        self.due = Some(Instant::now() + wait);
+        wait
     }
 
     /// When to ask, now that it says that its list changed.
@@ -117,19 +127,25 @@ impl Keeper {
                 },
                 why = line.spent() => {
                     self.release(&line);
-                    return match why {
-                        Spent::Session => self.begin(None),
-                        Spent::Trouble(reason) => self.failed(&reason, Some(line.since)),
+                    return match why.failure(line.since.elapsed()) {
+                        None => self.begin(None),
+                        Some(reason) => self.failed(&reason, Some(line.since)),
                     };
                 }
+                () = line.peer.forgotten(), if line.serves() => line.spend(Spent::Session),
                 list = refresh.next(&server, &line) => match list {
                     Ok(list) => {
+                        refresh.failures = 0;
                         if server.publish(list, line.peer.era()).await {
                             refresh.differed();
                         }
                         self.now(|moment| moment.error = None);
                     }
-                    Err(reason) => self.now(|moment| moment.error = Some(reason.into())),
+                    Err(reason) => {
+                        let wait = refresh.failed().as_secs();
+                        let rest = format!("what it listed before is offered, and it is asked again in {wait} s");
+                        self.now(|moment| moment.error = Some(format!("{reason}; {rest}").into()));
+                    }
                 },
                 () = quiet(&line, server.plan.idle_stop) => {
                     return self.stop(&line, "nobody has needed it for a while");

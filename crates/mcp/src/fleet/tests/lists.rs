@@ -9,6 +9,8 @@ use serde_json::json;
 
 use super::puppets::{Begin, tool};
 use super::{World, plan};
+use crate::upstream::link::LinkError;
+use crate::upstream::wire::WireError;
 
 #[tokio::test]
 async fn a_tool_is_listed_as_its_server_wrote_it_but_for_the_name() {
@@ -67,13 +69,82 @@ async fn only_a_server_that_never_said_what_it_has_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_server_without_a_prefix_may_bring_any_name_until_its_start_has_failed() {
+async fn a_server_without_a_prefix_may_bring_any_name_and_is_not_waited_for_long() {
     let world = World::new().await;
     world.stage.begins("a", [Begin::Hangs]);
-    world.apply([covenant_model::server::Plan { prefix: Prefix::None, ..plan("a") }]).await;
-    world.fleet.awaited("anything").expect("it may come").await;
-    assert!(!world.status("a").connected);
+    world.stage.begins("b", [Begin::Late(Duration::from_secs(1))]);
+    world.stage.lists("b", json!([tool("thing")]));
+    let bare = |name| covenant_model::server::Plan { prefix: Prefix::None, ..plan(name) };
+    let begun = tokio::time::Instant::now();
+    world.apply([bare("a"), bare("b")]).await;
+    world.fleet.awaited("thing").expect("it may come").await;
+    assert_eq!(world.status("b").tools, ["thing"]);
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert_eq!(world.status("a").state, ServerState::Starting);
     assert!(world.fleet.awaited("anything").is_none());
+}
+
+#[tokio::test]
+async fn a_list_that_could_not_be_had_is_asked_for_again_and_the_status_says_so() {
+    let world = World::ready(plan("a")).await;
+    let puppet = world.stage.puppet("a");
+    let refused = || LinkError::NotAResult("answered `tools/list` with nonsense".to_owned());
+    puppet.refuses([refused(), refused(), refused()]);
+    puppet.changes(&json!([tool("more")]));
+    while world.status("a").error.is_none() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let status = world.status("a");
+    let error = status.error.unwrap();
+    assert!(error.contains("with nonsense") && error.contains("asked again in 1 s"), "{error}");
+    assert_eq!((status.state, status.tools), (ServerState::Ready, vec!["a__echo".to_owned()]));
+    let begun = tokio::time::Instant::now();
+    while world.status("a").tools != ["a__more"] {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!((6..9).contains(&begun.elapsed().as_secs()), "later each time: {:?}", begun.elapsed());
+    assert!(world.status("a").error.is_none());
+}
+
+#[tokio::test]
+async fn a_server_that_forgot_our_session_is_greeted_and_listed_anew() {
+    let world = World::new().await;
+    world.apply([plan("a"), plan("b")]).await;
+    for (name, says_so) in [("a", true), ("b", false)] {
+        world.until(name, ServerState::Ready).await;
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        world.stage.lists(name, json!([tool("new")]));
+        let puppet = world.stage.puppet(name);
+        if says_so {
+            puppet.forgets();
+        } else {
+            puppet.refuses([LinkError::Wire(WireError::SessionLost)]);
+            puppet.says_changed();
+        }
+        let mut changed = world.gate.changed();
+        changed.mark_unchanged();
+        changed.changed().await.unwrap();
+        assert_eq!((world.status(name).tools, world.stage.tries(name)), (vec![format!("{name}__new")], 2));
+        puppet.is_closed().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_forgets_each_session_at_once_is_left_alone_before_long() {
+    let world = World::ready(plan("a")).await;
+    let forgetful = async {
+        loop {
+            world.stage.puppet("a").forgets();
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let quarantined = world.until("a", ServerState::Quarantined);
+    let status = tokio::select! {
+        status = quarantined => status,
+        () = forgetful => unreachable!(),
+    };
+    assert!(status.error.unwrap().contains("no longer knows our session"));
+    assert_eq!(world.stage.tries("a"), 5);
 }
 
 #[tokio::test]

@@ -25,6 +25,8 @@ pub(super) enum Begin {
     Late(Duration),
     Fails(&'static str),
     Hangs,
+    /// Each of its lists takes that long.
+    ListsLate(Duration),
 }
 
 /// How servers go on, by name; those that are not told go well and have the tool `echo`.
@@ -45,6 +47,10 @@ pub(super) struct Puppet {
     pub(super) lists: AtomicUsize,
     pub(super) calls: AtomicUsize,
     pub(super) closed: watch::Sender<bool>,
+    takes: Duration,
+    /// The next lists fail with that.
+    refusals: Mutex<VecDeque<LinkError>>,
+    forgot: watch::Sender<bool>,
     /// It is one behind a URL.
     web: bool,
 }
@@ -99,8 +105,10 @@ impl Dials for Stage {
                 let begins = begins.entry(plan.name.clone()).or_default();
                 if begins.len() > 1 { begins.pop_front() } else { begins.front().cloned() }
             };
-            match begin.unwrap_or(Begin::Well) {
-                Begin::Well => {}
+            let begin = begin.unwrap_or(Begin::Well);
+            let takes = if let Begin::ListsLate(span) = begin { span } else { Duration::ZERO };
+            match begin {
+                Begin::Well | Begin::ListsLate(_) => {}
                 Begin::Late(span) => tokio::time::sleep(span).await,
                 Begin::Hangs => std::future::pending().await,
                 Begin::Fails(phase) => {
@@ -120,6 +128,9 @@ impl Dials for Stage {
                 lists: AtomicUsize::new(0),
                 calls: AtomicUsize::new(0),
                 closed: watch::Sender::new(false),
+                takes,
+                refusals: Mutex::default(),
+                forgot: watch::Sender::new(false),
                 web: matches!(plan.reach, covenant_model::server::Reach::Web(_)),
             });
             self.puppets.lock().entry(plan.name.clone()).or_default().push(Arc::clone(&puppet));
@@ -137,6 +148,16 @@ impl Puppet {
 
     pub(super) fn says_changed(&self) {
         self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// Its next lists fail.
+    pub(super) fn refuses(&self, errors: impl IntoIterator<Item = LinkError>) {
+        self.refusals.lock().extend(errors);
+    }
+
+    /// It does not know our session any more.
+    pub(super) fn forgets(&self) {
+        self.forgot.send_replace(true);
     }
 
     /// It writes a line and ends.
@@ -195,8 +216,11 @@ impl Peer for Puppet {
 
     fn tools(&self, _: Duration) -> Later<'_, Result<Vec<Box<RawValue>>, LinkError>> {
         self.lists.fetch_add(1, Ordering::SeqCst);
-        let list = self.list.lock().clone();
-        Box::pin(async move { Ok(list) })
+        let list = self.refusals.lock().pop_front().map_or_else(|| Ok(self.list.lock().clone()), Err);
+        Box::pin(async move {
+            tokio::time::sleep(self.takes).await;
+            list
+        })
     }
 
     fn call<'a>(&'a self, call: ToolCall<'a>) -> Later<'a, Result<Box<RawValue>, LinkError>> {
@@ -210,6 +234,11 @@ impl Peer for Puppet {
     fn lost(&self) -> Later<'_, Arc<str>> {
         let mut end = self.end.subscribe();
         Box::pin(async move { end.wait_for(Option::is_some).await.unwrap().clone().unwrap() })
+    }
+
+    fn forgotten(&self) -> Later<'_, ()> {
+        let mut forgot = self.forgot.subscribe();
+        Box::pin(async move { drop(forgot.wait_for(|forgot| *forgot).await) })
     }
 
     fn transport(&self) -> &'static str {

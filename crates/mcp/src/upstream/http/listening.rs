@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use super::body::Kind;
 use super::is_success;
-use super::way::Way;
+use super::way::{Passage, Way};
 use crate::upstream::events::{Event, Events};
 use crate::upstream::heard::hear;
 use crate::upstream::ports::ReplyBody;
@@ -19,13 +20,15 @@ const SHORTEST: Duration = Duration::from_secs(1);
 /// How long at most, whatever the server says.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Listens until the server says that there is nothing to hear, or whoever began it ends it.
-pub(super) async fn listen(way: Arc<Way>, ear: Arc<dyn Ear>, limit: usize) {
+/// Listens until the server says that there is nothing to hear, or whoever began it ends it. Where it says that it does
+/// not know our session any more, that is passed on.
+pub(super) async fn listen(way: Arc<Way>, ear: Arc<dyn Ear>, limit: usize, forgotten: CancellationToken) {
     let mut events = Events::new(limit);
-    let mut quiet = 0_u32;
+    let (mut quiet, mut opened) = (0_u32, false);
     loop {
         match way.get(events.last_id()).await {
-            Ok(reply) if is_success(reply.status) && Kind::of(&reply) == Kind::Events => {
+            Ok(Passage { reply, .. }) if is_success(reply.status) && Kind::of(&reply) == Kind::Events => {
+                opened = true;
                 match read(&way, ear.as_ref(), &mut events, reply.body).await {
                     Came::Something => quiet = 0,
                     Came::Nothing => quiet = quiet.saturating_add(1),
@@ -33,7 +36,14 @@ pub(super) async fn listen(way: Arc<Way>, ear: Arc<dyn Ear>, limit: usize) {
                 }
                 events = events.anew();
             }
-            // Most servers have no such stream, and say so in one way or another.
+            // A server that had such a stream has one, and so it is the session that it does not find.
+            Ok(Passage { reply, session: Some(session) }) if opened && reply.status == 404 => {
+                if way.spend(&session) {
+                    forgotten.cancel();
+                }
+                return;
+            }
+            // Most servers have none, and say so in one way or another.
             Ok(_) => return,
             Err(_) => quiet = quiet.saturating_add(1),
         }

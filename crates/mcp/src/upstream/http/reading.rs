@@ -88,6 +88,6 @@ async fn until_answer(
 async fn resumed(way: &Way, events: &Events) -> Option<Box<dyn ReplyBody>> {
     let after = events.last_id().filter(|_| !way.is_modern())?;
     sleep(events.retry().unwrap_or(PAUSE).min(LONGEST)).await;
-    let reply = way.get(Some(after)).await.ok()?;
+    let reply = way.get(Some(after)).await.ok()?.reply;
     (is_success(reply.status) && Kind::of(&reply) == Kind::Events).then_some(reply.body)
 }

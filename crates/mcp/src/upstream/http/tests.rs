@@ -195,7 +195,7 @@ async fn an_error_of_the_protocol_is_an_answer_whatever_its_status() {
 }
 
 #[tokio::test]
-async fn a_session_that_the_server_forgot_is_forgotten_and_a_newer_one_is_not() {
+async fn a_session_that_the_server_forgot_is_asked_no_more_and_a_newer_one_is() {
     let unknown = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No valid session ID"}}"#;
     for (status, body) in [(404, ""), (404, "<p>gone</p>"), (400, unknown)] {
         let (wire, stage, _) = wire(move |came| match came.id().as_str() {
@@ -207,12 +207,13 @@ async fn a_session_that_the_server_forgot_is_forgotten_and_a_newer_one_is_not() 
         });
         wire.ask(&letter(1, "initialize")).await.unwrap();
         assert_eq!(wire.ask(&letter(2, "tools/call")).await.unwrap_err(), WireError::SessionLost);
-        wire.ask(&letter(3, "tools/call")).await.unwrap();
-        assert_eq!(stage.came()[2].header("mcp-session-id"), None);
+        wire.forgotten().await;
+        assert_eq!(wire.ask(&letter(3, "tools/call")).await.unwrap_err(), WireError::SessionLost);
+        assert_eq!(stage.came().len(), 2, "a letter of that session is not sent without it");
         wire.way.begin(Some("s-2")).unwrap();
-        wire.way.forget(&"s-1".into());
+        assert!(!wire.way.spend(&"s-1".into()));
         wire.ask(&letter(4, "tools/call")).await.unwrap();
-        assert_eq!(stage.came()[3].header("mcp-session-id"), Some("s-2"));
+        assert_eq!(stage.came()[2].header("mcp-session-id"), Some("s-2"));
     }
     let (status, why) = reason(ask(|| Said::whole(404, "", &[])).await);
     assert_eq!(
@@ -325,12 +326,31 @@ async fn what_the_server_says_of_itself_is_heard_and_its_stream_is_opened_again(
 async fn a_server_without_such_a_stream_is_left_alone() {
     for said in [(405, ""), (404, ""), (401, ""), (200, "text/html"), (200, "application/json")] {
         let (wire, stage, _) = wire(move |_| Ok(Said::whole(said.0, said.1, &["{}"])));
+        wire.way.begin(Some("s-1")).unwrap();
         wire.listen();
         until("it was asked", || stage.came().len() == 1).await;
         let ended = || wire.listening.lock().as_ref().is_some_and(AbortHandle::is_finished);
         until("it is given up", ended).await;
         assert_eq!(stage.came().len(), 1);
+        assert!(!wire.forgotten.is_cancelled(), "its session is not in doubt");
     }
+}
+
+#[tokio::test]
+async fn a_server_that_had_a_stream_and_does_not_find_the_session_has_forgotten_it() {
+    let gets = std::sync::atomic::AtomicUsize::new(0);
+    let (wire, stage, _) = wire(move |came| match came.method {
+        Method::Get if gets.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0 => {
+            Ok(Said::whole(200, "text/event-stream", &["retry: 1\ndata: x\n\n"]))
+        }
+        Method::Get => Ok(Said::whole(404, "", &[])),
+        _ => Ok(Said::json(&result(came.id(), "{}")).with("mcp-session-id", "s-1")),
+    });
+    wire.ask(&letter(1, "initialize")).await.unwrap();
+    wire.listen();
+    timeout(Duration::from_secs(20), wire.forgotten()).await.expect("it is told");
+    wire.close().await;
+    assert!(stage.came().iter().all(|came| came.method != Method::Delete), "there is nothing to end");
 }
 
 #[tokio::test]

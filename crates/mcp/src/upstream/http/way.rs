@@ -49,6 +49,8 @@ struct Agreed {
     revision: Option<Arc<str>>,
     modern: bool,
     session: Option<Arc<str>>,
+    /// The server does not know that session any more.
+    spent: bool,
 }
 
 /// The head of an answer, and the session its request was sent in.
@@ -81,6 +83,10 @@ impl Way {
             "server/discover" => Agreed { revision: Some(MODERN.into()), modern: true, ..Agreed::default() },
             _ => self.agreed.lock().clone(),
         };
+        // Without its session it would be another request than was meant.
+        if agreed.spent {
+            return Err(WireError::SessionLost);
+        }
         let name = letter.name.as_deref().map(headers::encoded);
         let arguments: Vec<_> =
             letter.arguments.iter().map(|(end, value)| (format!("mcp-param-{end}"), value)).collect();
@@ -113,16 +119,17 @@ impl Way {
     }
 
     /// Opens the stream of what belongs to no request, or goes on where one broke off.
-    pub(crate) async fn get(&self, after: Option<&str>) -> Result<Reply, String> {
+    pub(crate) async fn get(&self, after: Option<&str>) -> Result<Passage, String> {
         let agreed = self.agreed.lock().clone();
         let more: Vec<_> = after.map(|id| ("last-event-id", id)).into_iter().collect();
-        self.send(Method::Get, &agreed, &more, Vec::new(), true).await
+        let reply = self.send(Method::Get, &agreed, &more, Vec::new(), true).await?;
+        Ok(Passage { reply, session: agreed.session })
     }
 
     /// Ends the session, where there is one.
     pub(crate) async fn delete(&self) {
         let agreed = std::mem::take(&mut *self.agreed.lock());
-        if agreed.session.is_none() {
+        if agreed.session.is_none() || agreed.spent {
             return;
         }
         drop(timeout(ASIDE, self.send(Method::Delete, &agreed, &[], Vec::new(), true)).await);
@@ -134,16 +141,18 @@ impl Way {
             let reason = "gave a session id that no header can hold".to_owned();
             return Err(WireError::Failed { status: None, reason });
         }
-        self.agreed.lock().session = session.filter(|id| !id.is_empty()).map(Arc::from);
+        let mut agreed = self.agreed.lock();
+        agreed.session = session.filter(|id| !id.is_empty()).map(Arc::from);
+        agreed.spent = false;
         Ok(())
     }
 
-    /// The server does not know that session any more. Another may have begun since.
-    pub(crate) fn forget(&self, session: &Arc<str>) {
+    /// The server does not know that session any more. Another may have begun since: whether it is the present one.
+    pub(crate) fn spend(&self, session: &Arc<str>) -> bool {
         let mut agreed = self.agreed.lock();
-        if agreed.session.as_ref() == Some(session) {
-            agreed.session = None;
-        }
+        let present = agreed.session.as_ref() == Some(session);
+        agreed.spent |= present;
+        present
     }
 
     pub(crate) fn agree(&self, revision: &str, modern: bool) {

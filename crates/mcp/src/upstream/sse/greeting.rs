@@ -16,8 +16,8 @@ pub(super) async fn heard(
     ear: &dyn Ear,
     limit: usize,
 ) -> Result<(String, Events, Box<dyn ReplyBody>), WireError> {
-    let reply = way.get(None).await.map_err(|reason| WireError::Failed { status: None, reason })?;
-    let reply = stream_of(way, ear, reply).await?;
+    let sent = way.get(None).await.map_err(|reason| WireError::Failed { status: None, reason })?;
+    let reply = stream_of(way, ear, sent.reply).await?;
     let status = reply.status;
     let mut stream = reply.body;
     let mut events = Events::new(limit);
