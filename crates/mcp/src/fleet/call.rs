@@ -144,13 +144,15 @@ impl Server {
 
     /// Waits until there is one, and wakes a server that rests.
     pub(super) async fn awaited(&self, not: Option<u64>) -> Result<Busy, String> {
-        let within = self.plan.start_timeout;
+        // It is ready when its tools were listed.
+        let within = self.plan.start_timeout.saturating_add(self.plan.list_timeout);
         if let Ok(came) = timeout(within, self.comes(not)).await {
             return came;
         }
         let error = self.moment.borrow().error.clone();
         let last = error.map(|error| format!("; the last that went wrong: it {error}")).unwrap_or_default();
-        Err(format!("did not answer within {} s (`start_timeout_secs`){last}", within.as_secs_f64()))
+        let seconds = within.as_secs_f64();
+        Err(format!("did not answer within {seconds} s (`start_timeout_secs` and `list_timeout_secs`){last}"))
     }
 
     /// Whether anything may be started for a call; otherwise a clause that can follow the server's name.

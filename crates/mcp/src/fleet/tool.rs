@@ -63,7 +63,7 @@ impl Tool for ExternalTool {
     fn limit(&self) -> Duration {
         let plan = &self.server.plan;
         // A call may wait for its turn and for its server first, and each of these has a sentence of its own.
-        [plan.call_timeout, plan.start_timeout, plan.start_timeout, MARGIN]
+        [plan.call_timeout, plan.start_timeout, plan.list_timeout, plan.start_timeout, MARGIN]
             .into_iter()
             .fold(plan.call_total, Duration::saturating_add)
     }

@@ -96,5 +96,18 @@ async fn a_server_that_does_not_come_in_time_fails_the_call_with_why() {
     world.until("a", ServerState::Restarting).await;
     let told = world.call("a", "echo").await;
     let told = told.as_str().unwrap();
-    assert!(told.contains("start_timeout_secs") && told.contains("exit code 1"), "{told}");
+    assert!(
+        told.contains("`list_timeout_secs`); the last that went wrong: it did not answer within 30 s"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn a_call_waits_for_the_start_of_its_server_and_for_its_list() {
+    let hasty = Plan { start_timeout: Duration::from_secs(2), ..plan("a") };
+    let world = with(hasty, json!([tool("echo")])).await;
+    world.stage.begins("a", [Begin::ListsLate(Duration::from_secs(8))]);
+    world.stage.puppet("a").crashes();
+    world.until("a", ServerState::Restarting).await;
+    assert!(world.call("a", "echo").await.is_object());
 }
