@@ -9,8 +9,8 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper_util::rt::TokioIo;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
@@ -288,7 +288,7 @@ fn encode(body: &impl Serialize) -> Result<Vec<u8>, Failure> {
 }
 
 /// Reads an answer of the daemon.
-pub(crate) fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
+pub(crate) fn decode<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Failure> {
     serde_json::from_slice(body).map_err(|error| {
         Failure::failed(
             format!("the daemon's answer is not what this version expects: {error}"),

@@ -45,6 +45,11 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
 pub(crate) fn json_text(document: &[u8]) -> Result<(), Failure> {
     match serde_json::from_slice::<serde_json::Value>(document) {
         Ok(value) if std::io::stdout().is_terminal() => json(&value),
+        // Not every sound document can be held.
+        Err(_) if std::io::stdout().is_terminal() => {
+            let text = String::from_utf8_lossy(document);
+            raw(format!("{}\n", escape_json(text.trim_ascii_end())).as_bytes())
+        }
         _ => raw(&[document.trim_ascii_end(), b"\n"].concat()),
     }
 }

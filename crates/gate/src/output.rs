@@ -104,8 +104,9 @@ impl RawOutput {
 
 #[derive(Deserialize)]
 struct Flag {
+    /// Some write `null` for no.
     #[serde(default, rename = "isError")]
-    is_error: bool,
+    is_error: Option<bool>,
 }
 
 /// Caps and redacts. A result over the limit becomes a failure that says so.
@@ -115,7 +116,7 @@ pub(crate) fn redact(output: RawOutput, redactor: &Redactor, limit: usize) -> Re
         Kind::Result(result) => (to_raw_value(&result).map_err(broken)?, result.is_error),
         Kind::Members(members) => (to_raw_value(&members).map_err(broken)?, false),
         Kind::Raw(raw) => match serde_json::from_str::<Flag>(raw.get()) {
-            Ok(flag) => (raw, flag.is_error),
+            Ok(flag) => (raw, flag.is_error.unwrap_or(false)),
             // Someone else wrote it: that is its failure, not ours.
             Err(error) => {
                 let reason = format!("the result is not one of the protocol: {error}");
@@ -141,4 +142,24 @@ pub(crate) fn redact(output: RawOutput, redactor: &Redactor, limit: usize) -> Re
     let json = cleaned.map_or(Ok(json), |text| RawValue::from_string(text).map_err(broken))?;
     let outcome = if is_error { Outcome::Error } else { Outcome::Ok };
     Ok(Redacted { json, outcome })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_that_says_null_of_its_failure_has_not_failed() {
+        for (said, failed) in [
+            (r#"{"content":[],"isError":null}"#, false),
+            (r#"{"content":[]}"#, false),
+            (r#"{"content":[],"isError":false}"#, false),
+            (r#"{"content":[],"isError":true}"#, true),
+            (r#"{"content":[],"isError":"no"}"#, true),
+        ] {
+            let raw = RawOutput::raw(RawValue::from_string(said.to_owned()).unwrap());
+            let redacted = redact(raw, &Redactor::none(), 1000).unwrap();
+            assert_eq!(redacted.is_error(), failed, "{said}");
+        }
+    }
 }

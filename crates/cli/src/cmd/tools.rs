@@ -181,14 +181,13 @@ impl Call {
         };
         let path = format!("/api/v1/tools/{}/call", segment(&self.name));
         let answer = setting.client()?.call(&path, &CallBody { arguments })?;
-        let result: Value = decode(&answer)?;
+        let result: Answered<'_> = decode(&answer)?;
         if setting.json() {
             print::json_text(&answer)?;
         } else {
-            show_result(&result)?;
+            result.blocks().into_iter().try_for_each(Block::show)?;
         }
-        let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
-        Ok(if failed { Exit::Failed } else { Exit::Done })
+        Ok(if result.is_error == Some(true) { Exit::Failed } else { Exit::Done })
     }
 }
 
@@ -221,19 +220,57 @@ fn grant_command(tool: &Value) -> String {
     format!("covenant capabilities grant tool.call.{}", member(tool, "name"))
 }
 
-/// Prints the blocks of a result: text as it is, the rest by name.
-fn show_result(result: &Value) -> Result<(), Failure> {
-    let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    for block in blocks {
+/// A result as far as it must be read. The rest is the server's, and may be JSON that no text of ours can hold.
+#[derive(Deserialize)]
+struct Answered<'a> {
+    #[serde(default, rename = "isError")]
+    is_error: Option<bool>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+}
+
+/// What is shown of a block: its text, or why there is none.
+#[derive(Debug, PartialEq, Eq)]
+enum Block {
+    Text(String),
+    Note(String),
+}
+
+impl Answered<'_> {
+    /// The blocks of a result: text as it is, the rest by name.
+    fn blocks(&self) -> Vec<Block> {
+        let Some(content) = self.content else { return Vec::new() };
+        let blocks = serde_json::from_str::<Vec<&RawValue>>(content.get()).unwrap_or_default();
+        blocks.into_iter().map(Block::of).collect()
+    }
+}
+
+impl Block {
+    fn of(raw: &RawValue) -> Self {
+        let block: Value = match serde_json::from_str(raw.get()) {
+            Ok(block) => block,
+            Err(error) => {
+                return Self::Note(format!("(a block cannot be read: {error}; see it with --json)"));
+            }
+        };
         let resource = block.get("resource").unwrap_or(&Value::Null);
-        match (member(block, "type"), resource.get("text").and_then(Value::as_str)) {
-            ("text", _) => show_text(member(block, "text"))?,
-            ("resource", Some(text)) => show_text(text)?,
-            ("resource_link", _) => show_text(member(block, "uri"))?,
-            (kind, _) => print::note(&format!("(a block of kind `{kind}` is not shown; see it with --json)")),
+        match (member(&block, "type"), resource.get("text").and_then(Value::as_str)) {
+            ("text", _) => Self::Text(member(&block, "text").to_owned()),
+            ("resource", Some(text)) => Self::Text(text.to_owned()),
+            ("resource_link", _) => Self::Text(member(&block, "uri").to_owned()),
+            (kind, _) => Self::Note(format!("(a block of kind `{kind}` is not shown; see it with --json)")),
         }
     }
-    Ok(())
+
+    fn show(self) -> Result<(), Failure> {
+        match self {
+            Self::Text(text) => show_text(&text),
+            Self::Note(note) => {
+                print::note(&note);
+                Ok(())
+            }
+        }
+    }
 }
 
 /// A file or a program gets a tool's text as it is; a terminal gets it without what would move the cursor.
@@ -243,5 +280,26 @@ fn show_text(text: &str) -> Result<(), Failure> {
         print::raw(format!("{}{end}", escape_block(text)).as_bytes())
     } else {
         print::raw(format!("{text}{end}").as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_text_of_ours_can_hold_is_told_and_hides_nothing_else() {
+        let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
+        let answer = format!(
+            r#"{{"content":[{{"type":"text","text":"good"}},{{"type":"text","text":"a\ud800b"}}],"isError":null,
+            "structuredContent":{{"deep":{deep},"far":1e400,"half":"\ud800"}}}}"#
+        );
+        let result: Answered<'_> = decode(answer.as_bytes()).unwrap();
+        assert_eq!(result.is_error, None);
+        let blocks = result.blocks();
+        assert_eq!(blocks[0], Block::Text("good".to_owned()));
+        assert!(matches!(&blocks[1], Block::Note(note) if note.contains("cannot be read")), "{blocks:?}");
+        let failed: Answered<'_> = decode(br#"{"isError":true,"content":7}"#).unwrap();
+        assert_eq!((failed.is_error, failed.blocks()), (Some(true), Vec::new()));
     }
 }
