@@ -16,7 +16,7 @@ mod fixture;
 
 pub use body::{NewServer, ServerLog, ServerRemoved};
 pub use entry::{Entry, EraChoice, Isolation, SandboxEntry, Start, Transport};
-pub use expand::{Lookup, NotExpanded, Sight, expand};
+pub use expand::{Lookup, NotExpanded, Sight, expand, expand_url};
 pub use names::{exposed, offered};
 pub use plan::{Plan, Prefix, Program, Reach, Web, WebTransport};
 pub use reserved::{built_in, reserved};

@@ -1,7 +1,7 @@
 //! Credentials that people wrote straight into an entry, or that its variables stand for: they are hidden like secrets.
 
 use covenant_model::secret::Secret;
-use covenant_model::server::{Lookup, Sight, expand};
+use covenant_model::server::{Lookup, NotExpanded, Sight, expand, expand_url};
 use reqwest::Url;
 use serde_json::{Map, Value};
 
@@ -23,14 +23,18 @@ pub(crate) fn credentials(keys: &Map<String, Value>, lookup: &dyn Lookup) -> Vec
             }
         }
     }
-    let url = keys.get("url").and_then(Value::as_str).and_then(|url| value_of(url, lookup));
+    let url = keys.get("url").and_then(Value::as_str).and_then(|url| told(url, expand_url(url, lookup)));
     found.extend(url.into_iter().flat_map(|url| in_url(&url)));
     found
 }
 
 /// What a text stands for; the text itself where it cannot be filled in and yet says something.
 fn value_of(text: &str, lookup: &dyn Lookup) -> Option<String> {
-    match expand(text, Sight::Private, lookup) {
+    told(text, expand(text, Sight::Private, lookup))
+}
+
+fn told(text: &str, filled: Result<String, NotExpanded>) -> Option<String> {
+    match filled {
         Ok(value) => Some(value),
         Err(_) if text.starts_with('$') => None,
         Err(_) => Some(text.to_owned()),

@@ -9,6 +9,8 @@ use covenant_model::audit::Kind;
 use covenant_model::server::{Entry, Lookup, Plan, Servers};
 use parking_lot::Mutex;
 
+use super::entry;
+
 /// Where servers stand that were added while the daemon runs.
 pub(crate) const RUNTIME: &str = "runtime";
 
@@ -156,7 +158,7 @@ impl Wishes {
                 name: entry.name.clone(),
                 source: RUNTIME.to_owned(),
                 enabled: entry.enabled && *connect,
-                plan: entry.resolve(lookup).map_err(|bad| bad.to_string()),
+                plan: entry::plan(entry, lookup).map_err(|bad| bad.to_string()),
             });
         }
         wanted

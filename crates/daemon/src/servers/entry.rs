@@ -1,6 +1,7 @@
 //! The keys of an entry: which there are, what each must be, and what a misspelt one was meant to be.
 
-use covenant_model::server::{BadEntry, Entry};
+use covenant_model::server::{BadEntry, Entry, Lookup, Plan, Reach};
+use reqwest::Url;
 use serde_json::{Map, Value};
 
 use crate::config::keys::shown;
@@ -110,6 +111,17 @@ pub(crate) fn parse(keys: &Map<String, Value>) -> Parsed {
     }
     let whole = || serde_json::from_value(Value::Object(sound)).map_err(|_| BadEntry::new("name", TEXT));
     Parsed { entry: wrong.map_or_else(whole, Err), remarks, more }
+}
+
+/// The plan of an entry. Of its URL, also what only who connects would find.
+pub(crate) fn plan(entry: &Entry, lookup: &dyn Lookup) -> Result<Plan, BadEntry> {
+    let plan = entry.resolve(lookup)?;
+    if let Reach::Web(web) = &plan.reach
+        && Url::parse(web.url.reveal()).is_err()
+    {
+        return Err(BadEntry::new("url", "is no URL: write one such as \"https://HOST/PATH\""));
+    }
+    Ok(plan)
 }
 
 fn spelled(key: &str) -> &str {

@@ -111,7 +111,7 @@ impl<'a> Gathering<'a> {
             warnings.push(format!("{}: {more} more keys without effect", stand.at("")));
         }
         let enabled = entry.as_ref().map_or(true, |entry| entry.enabled);
-        let plan = entry.and_then(|entry| entry.resolve(known));
+        let plan = entry.and_then(|entry| entry::plan(&entry, known));
         let plan = plan.map_err(|bad| format!("{}: {bad}", stand.at(&bad.key)));
         let plan = plan.and_then(|plan| {
             let judged = known.plugin.map_or(Ok(()), |root| plugins::judge(&plan, root));

@@ -287,3 +287,14 @@ fn what_an_entry_hides_is_hidden_everywhere() {
         "[REDACTED:A_TOKEN] [REDACTED:B_KEY] [REDACTED:URL_PASSWORD] [REDACTED:API_KEY] secondpage"
     );
 }
+
+#[test]
+fn a_url_that_is_none_is_found_when_the_entry_is_read() {
+    let (_dir, home) = home();
+    for url in ["http://h:99999/mcp", "http://[::1/mcp", "https://a b", "http://h:x/"] {
+        put(&home, "config.toml", format!("[[mcp.servers]]\nname = \"x\"\nurl = \"{url}\"\n"));
+        let found = found(&home);
+        let reason = found.wanted[0].plan.as_ref().unwrap_err();
+        assert!(reason.contains("`url` "), "{reason}");
+    }
+}

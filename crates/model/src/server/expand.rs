@@ -57,12 +57,21 @@ pub enum NotExpanded {
 
 /// The text with everything in its place.
 pub fn expand(text: &str, sight: Sight, lookup: &dyn Lookup) -> Result<String, NotExpanded> {
-    let mut filling = Filling { filled: String::new(), sight, lookup };
+    fill(text, Filling { filled: String::new(), sight, is_url: false, lookup })
+}
+
+/// The same of a URL: a secret that is a part of one is escaped there, whatever its characters mean in URLs.
+pub fn expand_url(text: &str, lookup: &dyn Lookup) -> Result<String, NotExpanded> {
+    fill(text, Filling { filled: String::new(), sight: Sight::Private, is_url: true, lookup })
+}
+
+fn fill(text: &str, mut filling: Filling<'_>) -> Result<String, NotExpanded> {
     let mut rest = text;
     if let Some(behind) = text.strip_prefix('~')
         && (behind.is_empty() || behind.starts_with('/'))
     {
-        filling.push(&lookup.home().ok_or(NotExpanded::NoHome)?)?;
+        let home = filling.lookup.home().ok_or(NotExpanded::NoHome)?;
+        filling.push(&home)?;
         rest = behind;
     }
     while let Some((before, after)) = rest.split_once('$') {
@@ -77,6 +86,7 @@ pub fn expand(text: &str, sight: Sight, lookup: &dyn Lookup) -> Result<String, N
 struct Filling<'a> {
     filled: String,
     sight: Sight,
+    is_url: bool,
     lookup: &'a dyn Lookup,
 }
 
@@ -97,7 +107,7 @@ impl Filling<'_> {
         }
         if let Some(open) = after.strip_prefix('{') {
             let (inside, rest) = open.split_once('}').ok_or(NotExpanded::Unclosed)?;
-            self.braced(inside)?;
+            self.braced(inside, rest)?;
             return Ok(rest);
         }
         let end = after.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(after.len());
@@ -111,7 +121,7 @@ impl Filling<'_> {
         Ok(after)
     }
 
-    fn braced(&mut self, inside: &str) -> Result<(), NotExpanded> {
+    fn braced(&mut self, inside: &str, rest: &str) -> Result<(), NotExpanded> {
         let (name, otherwise) = match inside.split_once(":-") {
             Some((name, otherwise)) => (name, Some(otherwise)),
             None => (inside, None),
@@ -120,7 +130,7 @@ impl Filling<'_> {
             return self.variable(name, otherwise);
         }
         match inside.strip_prefix("secret:") {
-            Some(secret) if is_name(secret) => self.secret(secret),
+            Some(secret) if is_name(secret) => self.secret(secret, rest),
             _ => Err(NotExpanded::NoName(inside.chars().take(64).flat_map(char::escape_debug).collect())),
         }
     }
@@ -141,13 +151,37 @@ impl Filling<'_> {
         self.push(&value)
     }
 
-    fn secret(&mut self, name: &str) -> Result<(), NotExpanded> {
+    fn secret(&mut self, name: &str, rest: &str) -> Result<(), NotExpanded> {
         match (self.sight, self.lookup.secret(name)) {
             (Sight::Open, _) => Err(NotExpanded::Visible(name.to_owned())),
+            (Sight::Private, Some(secret)) if self.is_url && is_part(&self.filled, rest) => {
+                self.push(&escaped(secret.reveal()))
+            }
             (Sight::Private, Some(secret)) => self.push(secret.reveal()),
             (Sight::Private, None) => Err(NotExpanded::NoSecret(name.to_owned())),
         }
     }
+}
+
+/// Whether what stands between these two is a user, a password, a piece of the path or a value of the query of a URL; a
+/// whole URL and a host are none.
+fn is_part(before: &str, after: &str) -> bool {
+    let Some((_, behind)) = before.split_once("://") else { return false };
+    let ends = ['/', '?', '#'];
+    behind.contains(ends) || after.split(ends).next().is_some_and(|authority| authority.contains('@'))
+}
+
+/// The text with everything escaped that means something in a URL.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
 }
 
 fn is_name(text: &str) -> bool {
@@ -165,6 +199,23 @@ mod tests {
 
     fn private(text: &str) -> Result<String, NotExpanded> {
         expand(text, Sight::Private, &Known)
+    }
+
+    #[test]
+    fn a_secret_that_is_a_part_of_a_url_is_escaped_there_and_a_whole_one_is_not() {
+        let odd = "p%40ss%2Fw%3Fr%23d%2541%20%C3%BC";
+        for (url, filled) in [
+            ("https://ada:${secret:ODD}@h/mcp", format!("https://ada:{odd}@h/mcp")),
+            ("https://${secret:ODD}@h", format!("https://{odd}@h")),
+            ("https://h/${secret:ODD}/mcp", format!("https://h/{odd}/mcp")),
+            ("https://h/?key=${secret:ODD}&x=$DIR", format!("https://h/?key={odd}&x=/srv")),
+            ("https://h?key=${secret:API_KEY}", "https://h?key=value-of-the-key".to_owned()),
+            ("${secret:PLACE}", "https://h:1/mcp?x=y".to_owned()),
+            ("http://${secret:HOST}/a@b", "http://h:1/a@b".to_owned()),
+        ] {
+            assert_eq!(expand_url(url, &Known).unwrap(), filled, "{url}");
+        }
+        assert_eq!(private("${secret:ODD}").unwrap(), "p@ss/w?r#d%41 ü");
     }
 
     #[test]

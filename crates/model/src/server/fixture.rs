@@ -21,7 +21,14 @@ impl Lookup for Known {
     }
 
     fn secret(&self, name: &str) -> Option<Secret> {
-        (name == "API_KEY").then(|| Secret::new("value-of-the-key".to_owned()))
+        let value = match name {
+            "API_KEY" => "value-of-the-key",
+            "ODD" => "p@ss/w?r#d%41 ü",
+            "PLACE" => "https://h:1/mcp?x=y",
+            "HOST" => "h:1",
+            _ => return None,
+        };
+        Some(Secret::new(value.to_owned()))
     }
 
     fn home(&self) -> Option<String> {

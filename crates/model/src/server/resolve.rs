@@ -7,7 +7,7 @@ mod tests;
 use std::time::Duration;
 
 use super::entry::Entry;
-use super::expand::{Lookup, Sight, expand};
+use super::expand::{Lookup, NotExpanded, Sight, expand};
 use super::plan::{Plan, Prefix};
 
 /// The longest time anything may be given.
@@ -84,7 +84,12 @@ pub(super) fn filled_in(
     sight: Sight,
     lookup: &dyn Lookup,
 ) -> Result<String, BadEntry> {
-    let filled = expand(text, sight, lookup).map_err(|error| BadEntry::new(key, error.to_string()))?;
+    whole(key, expand(text, sight, lookup))
+}
+
+/// What a text became; nothing that is handed to a server may hold NUL.
+pub(super) fn whole(key: &str, filled: Result<String, NotExpanded>) -> Result<String, BadEntry> {
+    let filled = filled.map_err(|error| BadEntry::new(key, error.to_string()))?;
     if filled.contains('\0') {
         return Err(BadEntry::new(key, "holds a NUL character, which cannot be passed on"));
     }

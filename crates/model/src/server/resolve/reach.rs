@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{BadEntry, filled_in, one_of, within};
+use super::{BadEntry, filled_in, one_of, whole, within};
 use crate::secret::Secret;
 use crate::server::entry::{Entry, SandboxEntry, Transport};
-use crate::server::expand::{Lookup, Sight};
+use crate::server::expand::{Lookup, Sight, expand_url};
 use crate::server::headers;
 use crate::server::plan::{Program, Reach, Web, WebTransport};
 
@@ -131,7 +131,7 @@ fn web(entry: &Entry, transport: WebTransport, lookup: &dyn Lookup) -> Result<Re
         let reason = "is for a server with a `command`, and this one has a `url`: remove it";
         return Err(BadEntry::new(key, reason));
     }
-    let url = filled_in("url", entry.url.trim(), Sight::Private, lookup)?;
+    let url = whole("url", expand_url(entry.url.trim(), lookup))?;
     check_url(&url)?;
     Ok(Reach::Web(Web {
         url: Secret::new(url),
