@@ -47,6 +47,10 @@ pub enum Distrust {
     #[error("{0} is larger than {limit} bytes, so it is not read", path.display())]
     #[expect(missing_docs, reason = "the sentence says what each part is")]
     TooLarge { path: PathBuf, limit: u64 },
+    /// It holds more than can be looked at.
+    #[error("{0} holds more than {most} files, so it cannot be seen that nobody else may write any; keep fewer there", path.display())]
+    #[expect(missing_docs, reason = "the sentence says what each part is")]
+    TooMany { path: PathBuf, most: usize },
     /// It could not be read.
     #[error("{0} could not be read: {error}; make it readable for you, or remove it", path.display())]
     #[expect(missing_docs, reason = "the sentence says what each part is")]
@@ -99,6 +103,31 @@ pub(crate) fn place(path: &Path, top: &Path) -> Result<(), Distrust> {
         }
         if within && part == top {
             break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether nobody else can have written anything in that directory, however deep; of links, where they lead.
+pub(crate) fn tree(top: &Path, most: usize) -> Result<(), Distrust> {
+    let (mut left, mut count) = (vec![top.to_owned()], 0);
+    while let Some(directory) = left.pop() {
+        let io = |error| Distrust::Io { path: directory.clone(), error };
+        for entry in std::fs::read_dir(&directory).map_err(io)? {
+            let path = entry.map_err(io)?.path();
+            count += 1;
+            if count > most {
+                return Err(Distrust::TooMany { path: top.to_owned(), most });
+            }
+            let metadata = path.symlink_metadata().map_err(io)?;
+            if metadata.is_symlink() {
+                place(&path, top)?;
+                continue;
+            }
+            judge_owner(&path, &metadata, Kind::Program)?;
+            if metadata.is_dir() {
+                left.push(path);
+            }
         }
     }
     Ok(())

@@ -16,6 +16,9 @@ use crate::trust::{self, Distrust, Kind};
 /// How many plugins one directory may hold.
 const MOST: usize = 1000;
 
+/// How many files a plugin that runs programs may hold, with all that it brings along.
+const MOST_FILES: usize = 100_000;
+
 /// The most bytes that placeholders may put into one text.
 const LONGEST: usize = 1024 * 1024;
 
@@ -121,6 +124,12 @@ fn servers(plugin: &Path) -> Result<Brought, String> {
             brought.entries.push((path.clone(), written));
         }
     }
+    let runs = |(_, written): &(PathBuf, Written)| {
+        written.keys.as_ref().is_some_and(|keys| keys.contains_key("command"))
+    };
+    if brought.entries.iter().any(runs) {
+        trust::tree(plugin, MOST_FILES).map_err(|distrust| distrust.to_string())?;
+    }
     Ok(brought)
 }
 
@@ -132,12 +141,18 @@ fn text(path: PathBuf) -> Result<Option<(PathBuf, String)>, String> {
     Ok(Some((path, text)))
 }
 
-/// What of a plugin is run must be what its owner put there: its command, and the files of it that are named to one.
+/// What of a plugin is run must be what its owner put there. Whatever lies in its directory was judged before; this is of
+/// what its command and its arguments name from there on, which may lie elsewhere.
 pub(super) fn judge(plan: &Plan, root: &str) -> Result<(), Distrust> {
     let Reach::Program(program) = &plan.reach else { return Ok(()) };
     let root = Path::new(root);
-    let places = std::iter::once(&program.command).chain(&program.args).map(Path::new);
-    places.filter(|place| place.starts_with(root)).try_for_each(|place| trust::place(place, root))
+    let cwd = program.cwd.as_deref().map_or(Path::new(""), Path::new);
+    let command = Path::new(&program.command);
+    // An argument that is a path is one from where the program runs; most are none, and lead nowhere.
+    let arguments = program.args.iter().map(|argument| cwd.join(argument));
+    let arguments = arguments.filter(|place| place.starts_with(root) && place.exists());
+    let command = Some(command.to_owned()).filter(|command| command.starts_with(root));
+    command.into_iter().chain(arguments).try_for_each(|place| trust::place(&place, root))
 }
 
 /// Programs of such plugins find their directory in their environment.

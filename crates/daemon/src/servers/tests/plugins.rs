@@ -193,41 +193,70 @@ fn what_others_may_change_is_not_used() {
 }
 
 #[test]
-fn a_program_of_a_plugin_that_others_may_change_is_not_run() {
+fn a_plugin_of_which_others_may_change_any_file_is_not_used() {
     let (dir, home) = home();
     let one = |name: &str, rest: &str| format!("[[mcp_servers]]\nname = \"{name}\"\n{rest}\n");
     let entries = [
-        one("open", "command = \"./bin/open\""),
-        one("script", "command = \"sh\"\nargs = [\"{plugin}/bin/open\"]"),
-        one("inside", "command = \"{plugin}/lib/sound\""),
-        one("sound", "command = \"./bin/sound\""),
+        one("named", "command = \"./bin/run\""),
+        one("relative", "command = \"python3\"\nargs = [\"server.py\"]\ncwd = \"lib\""),
         one("later", "command = \"./bin/later\""),
     ];
     put(&home, "plugins/a/plugin.toml", entries.concat());
-    for file in ["bin/open", "bin/sound", "lib/sound"] {
-        put(&home, &format!("plugins/a/{file}"), "#!/bin/sh\n");
+    let files = ["bin/run", "lib/server.py", "lib/deep/er/part.py"];
+    for file in files {
+        put(&home, &format!("plugins/a/{file}"), "x");
     }
     let open = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     let plugin = home.plugins().join("a");
-    open(&plugin.join("bin/open"), 0o777);
-    open(&plugin.join("lib"), 0o775);
     let usable = |found: &Found| -> Vec<String> {
         found.wanted.iter().filter(|wanted| wanted.plan.is_ok()).map(|wanted| wanted.name.clone()).collect()
     };
-    let found_some = found(&home);
-    assert_eq!(usable(&found_some), ["sound", "later"]);
-    let reason = found_some.wanted[0].plan.as_ref().unwrap_err();
-    assert!(reason.contains("plugins/a/bin/open can be written by other users (mode 777)"), "{reason}");
+    let all = ["named", "relative", "later"];
+    assert_eq!(usable(&found(&home)), all);
+    // Whether it is named or read by what is named.
+    for (path, mode) in files.iter().map(|file| (*file, 0o664)).chain([("lib/deep", 0o775)]) {
+        let before = plugin.join(path).metadata().unwrap().permissions().mode();
+        open(&plugin.join(path), mode);
+        let refused = found(&home);
+        assert!(refused.wanted.is_empty(), "{path}");
+        let [warning] = refused.warnings.as_slice() else { panic!("{:?}", refused.warnings) };
+        let told = format!("plugins/a/{path} can be written by other users (mode {mode:o})");
+        assert!(warning.contains(&told) && warning.ends_with("the plugin is not used"), "{warning}");
+        open(&plugin.join(path), before);
+    }
+    // What a link in it leads to is judged where it lies.
+    let shared = dir.path().join("shared.py");
+    fs::write(&shared, "x").unwrap();
+    symlink(&shared, plugin.join("lib/link.py")).unwrap();
+    open(&shared, 0o666);
+    assert!(found(&home).warnings[0].contains("shared.py can be written by other users"));
+    fs::remove_file(plugin.join("lib/link.py")).unwrap();
     // The same plugin, in a directory that others may change.
     let elsewhere = dir.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     fs::rename(&plugin, elsewhere.join("a")).unwrap();
     symlink(elsewhere.join("a"), &plugin).unwrap();
-    assert_eq!(usable(&found(&home)), ["sound", "later"], "a link is followed");
+    assert_eq!(usable(&found(&home)), all, "a link is followed");
     open(&elsewhere, 0o777);
     let found_none = found(&home);
     assert_eq!(usable(&found_none), [""; 0]);
     assert!(found_none.warnings[0].contains("elsewhere can be written by other users"), "{found_none:?}");
+}
+
+#[test]
+fn a_file_beside_a_plugin_that_an_argument_leads_to_is_judged_too() {
+    let (_dir, home) = home();
+    let entry =
+        "[[mcp_servers]]\nname = \"x\"\ncommand = \"python3\"\nargs = [\"../../beside.py\"]\ncwd = \"lib\"\n";
+    put(&home, "plugins/a/plugin.toml", entry);
+    put(&home, "plugins/a/lib/own.py", "x");
+    put(&home, "plugins/beside.py", "x");
+    assert!(found(&home).wanted[0].plan.is_ok());
+    let beside = home.plugins().join("beside.py");
+    fs::set_permissions(beside, fs::Permissions::from_mode(0o666)).unwrap();
+    let refused = found(&home);
+    let reason = refused.wanted[0].plan.as_ref().unwrap_err();
+    assert!(reason.contains("beside.py can be written by other users"), "{reason}");
 }
 
 #[test]
