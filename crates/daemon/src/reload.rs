@@ -75,25 +75,26 @@ impl Daemon {
     }
 
     /// A file changed: reads secrets and servers again, and nothing else. Where nothing of them has changed, nothing is
-    /// recorded.
-    pub(crate) async fn reread(&self) -> Result<(), ReloadError> {
+    /// recorded; warnings that were not there before are said all the same. All there are now.
+    pub(crate) async fn reread(&self, told: Option<&[String]>) -> Result<Vec<String>, ReloadError> {
         let _alone = self.changing.lock().await;
         let reading = self.read_servers().inspect_err(|error| {
             self.desk.remark(&[format!("{error}; until that is mended, servers stay as they were")]);
         })?;
-        let applied = self.changes(&[], &reading);
+        let (applied, warnings) = (self.changes(&[], &reading), reading.warnings.clone());
         if applied.is_empty() {
-            if self.desk.remark(&reading.about_servers) {
-                warn(&reading.about_servers);
-            }
-            return Ok(());
+            self.desk.remark(&reading.about_servers);
+            // At the start all are said by whoever starts.
+            let told = told.unwrap_or(&warnings);
+            warn(warnings.iter().filter(|warning| !told.contains(warning)));
+            return Ok(warnings);
         }
         self.record(By::Watch, &applied).await?;
         self.record_servers(By::Watch, &reading, None).await?;
         announce(&Reloaded { applied, needs_restart: Vec::new(), warnings: reading.warnings.clone() });
         self.take_secrets(reading.secrets.clone());
         self.take_servers(reading).await;
-        Ok(())
+        Ok(warnings)
     }
 
     /// What the files say now of secrets and servers, by the other settings in effect.
@@ -174,7 +175,7 @@ fn announce(Reloaded { applied, needs_restart, warnings }: &Reloaded) {
     warn(warnings);
 }
 
-fn warn(warnings: &[String]) {
+fn warn<'a>(warnings: impl IntoIterator<Item = &'a String>) {
     for warning in warnings {
         tracing::warn!(target: "covenant", "{warning}");
     }

@@ -100,6 +100,21 @@ fn the_files_are_watched_and_only_what_changed_is_touched() {
 }
 
 #[test]
+fn a_warning_about_the_files_is_said_when_it_comes_and_once() {
+    let home = home();
+    let stays = Upstream::stdio(&home, "stays", &[]);
+    let stage = Stage::with(&home, &[&stays]);
+    stage.ready("stays");
+    for plugin in ["first", "second"] {
+        home.write(&format!("plugins/{plugin}/plugin.toml"), "[[mcp_servers]\n");
+        let said = format!("plugins/{plugin}/plugin.toml");
+        until("it is said", || stage.daemon.printed().contains(&said).then_some(()));
+    }
+    let printed = stage.daemon.printed();
+    assert_eq!(printed.matches("plugins/first/plugin.toml").count(), 1, "{printed}");
+}
+
+#[test]
 fn a_plugin_brings_its_servers_and_takes_them_along() {
     let home = home();
     let stays = Upstream::stdio(&home, "stays", &[]);

@@ -29,13 +29,13 @@ pub(crate) async fn follow(daemon: Arc<Daemon>) {
 
 async fn watch(daemon: &Arc<Daemon>) {
     let mut lookout = Lookout::new();
-    let (mut seen, mut failed) = (None, None);
+    let (mut seen, mut told) = (None, Told::default());
     loop {
         let places = look_around(daemon, &mut lookout).await;
         if seen.as_ref() != Some(&places.stamps) {
-            failed = read(daemon, failed).await;
+            told.read(daemon).await;
             // What could not be taken is tried again with the next news.
-            seen = failed.is_none().then_some(places.stamps);
+            seen = told.failed.is_none().then_some(places.stamps);
         }
         lookout.news().await;
         settle(&lookout).await;
@@ -56,13 +56,30 @@ async fn look_around(daemon: &Arc<Daemon>, lookout: &mut Lookout) -> Places {
     }
 }
 
-/// Reads everything again. An error is told once; what was in effect stays in effect.
-async fn read(daemon: &Daemon, failed: Option<String>) -> Option<String> {
-    let error = daemon.reread().await.err()?.to_string();
-    if failed.as_ref() != Some(&error) {
-        tracing::error!(target: "covenant", "a file changed, and nothing was taken from it: {error}");
+/// What was said already: each error and each warning is told once.
+#[derive(Default)]
+struct Told {
+    failed: Option<String>,
+    warnings: Option<Vec<String>>,
+}
+
+impl Told {
+    /// Reads everything again. Where that fails, what was in effect stays in effect.
+    async fn read(&mut self, daemon: &Daemon) {
+        self.failed = match daemon.reread(self.warnings.as_deref()).await {
+            Ok(warnings) => {
+                self.warnings = Some(warnings);
+                None
+            }
+            Err(error) => {
+                let error = error.to_string();
+                if self.failed.as_ref() != Some(&error) {
+                    tracing::error!(target: "covenant", "a file changed, and nothing was taken from it: {error}");
+                }
+                Some(error)
+            }
+        };
     }
-    Some(error)
 }
 
 /// Waits until whoever writes has finished.
