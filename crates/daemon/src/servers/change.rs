@@ -9,7 +9,7 @@ use covenant_model::server::{BadEntry, NewServer, ServerStatus};
 
 use super::desk::{Added, RUNTIME};
 use super::edit::{self, EditError, Undo};
-use super::{Known, reading};
+use super::{Known, entry, reading};
 use crate::daemon::Daemon;
 use crate::home::Home;
 use crate::reload::{By, ReloadError};
@@ -73,7 +73,7 @@ impl Daemon {
         NewServer { entry, connect, persist }: NewServer,
     ) -> Result<(), ChangeError> {
         let _alone = self.changing.lock().await;
-        entry.resolve(&self.known(&self.secrets()))?;
+        entry::plan(&entry, &self.known(&self.secrets()))?;
         if let Some(origin) = self.desk.source(&entry.name) {
             return Err(ChangeError::Taken { name: entry.name, origin });
         }
@@ -162,10 +162,10 @@ impl Daemon {
         operator: &Operator,
         kind: Kind,
         name: &str,
-        edit: impl FnOnce(&Home, &mut Undo) -> Result<Vec<PathBuf>, EditError>,
+        edit: impl Fn(&Home, &mut Undo) -> Result<Vec<PathBuf>, EditError>,
     ) -> Result<Vec<String>, ChangeError> {
-        let mut undo = Undo::default();
-        let failure = match edit(&self.home, &mut undo) {
+        let (undo, edited) = anew(&self.home, edit)?;
+        let failure = match edited {
             Err(error) => ChangeError::Edit(error),
             Ok(paths) => match self.put_in_force(operator, kind, name, &paths).await {
                 Ok(files) => return Ok(files),
@@ -198,5 +198,53 @@ impl Daemon {
     /// What entries can name, with those secrets.
     pub(crate) fn known<'a>(&'a self, secrets: &'a Secrets) -> Known<'a> {
         Known { secrets, environment: &*self.environment, plugin: None }
+    }
+}
+
+/// How often an edit is made anew where somebody else writes the file at the same time.
+const TRIES: usize = 3;
+
+/// Edits files. Where somebody else wrote one while it was read, what was done is put back and all of it done anew.
+fn anew(
+    home: &Home,
+    edit: impl Fn(&Home, &mut Undo) -> Result<Vec<PathBuf>, EditError>,
+) -> Result<(Undo, Result<Vec<PathBuf>, EditError>), EditError> {
+    let mut tries = 1;
+    loop {
+        let mut undo = Undo::default();
+        match edit(home, &mut undo) {
+            Err(EditError::Overtaken { .. }) if tries < TRIES => undo.put_back()?,
+            edited => return Ok((undo, edited)),
+        }
+        tries += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::fs;
+
+    use covenant_model::server::Entry;
+
+    use super::*;
+
+    #[test]
+    fn a_server_is_added_to_what_somebody_wrote_at_the_same_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(&dir.path().join("home")).unwrap();
+        home.prepare().unwrap();
+        let entry = Entry { name: "x".to_owned(), command: "run".to_owned(), ..Entry::default() };
+        let first = Cell::new(true);
+        let add = |home: &Home, undo: &mut Undo| {
+            if first.replace(false) {
+                fs::write(home.config(), "# by hand\n").unwrap();
+                return Err(EditError::Overtaken { path: home.config() });
+            }
+            edit::add(home, &entry, undo).map(|()| vec![home.config()])
+        };
+        anew(&home, add).unwrap().1.unwrap();
+        let text = fs::read_to_string(home.config()).unwrap();
+        assert!(text.starts_with("# by hand\n") && text.contains("[[mcp.servers]]"), "{text}");
     }
 }

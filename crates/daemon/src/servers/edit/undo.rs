@@ -22,18 +22,26 @@ struct Change {
 }
 
 impl Undo {
-    /// Writes a file in which that stood before.
+    /// Writes a file in which that stands, and not one in which somebody else has written since.
     pub(super) fn write(&mut self, path: &Path, before: &str, after: &str) -> Result<(), EditError> {
         if u64::try_from(after.len()).unwrap_or(u64::MAX) > LIMIT {
             return Err(EditError::TooLarge { path: path.to_owned() });
         }
+        let was_there = !before.is_empty() || path.exists();
         // Kept first: also where writing fails, the new text may stand there.
         self.0.push(Change {
             path: path.to_owned(),
-            before: path.exists().then(|| Zeroizing::new(before.to_owned())),
+            before: was_there.then(|| Zeroizing::new(before.to_owned())),
             after: Zeroizing::new(after.to_owned()),
         });
-        put(path, after).map_err(|error| EditError::Write { path: path.to_owned(), error })
+        match put(path, was_there.then_some(before), after) {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                self.0.pop();
+                Err(EditError::Overtaken { path: path.to_owned() })
+            }
+            Err(error) => Err(EditError::Write { path: path.to_owned(), error }),
+        }
     }
 
     /// Puts every file back that still is what was written. Each is tried; the first that stays is the error.
@@ -59,21 +67,25 @@ impl Change {
             return Err(EditError::Overtaken { path });
         }
         let put = match &before {
-            Some(text) => put(&path, text),
-            None => fs::remove_file(&path),
+            Some(text) => put(&path, Some(&after), text),
+            None => fs::remove_file(&path).map(|()| true),
         };
-        put.map_err(|error| EditError::Stays { path, error })
+        match put {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(EditError::Overtaken { path }),
+            Err(error) => Err(EditError::Stays { path, error }),
+        }
     }
 }
 
-/// Writes the file that a link leads to, and leaves the link where it is.
-fn put(path: &Path, text: &str) -> io::Result<()> {
+/// Writes the file that a link leads to, and leaves the link where it is. Whether that stood there until then.
+fn put(path: &Path, before: Option<&str>, text: &str) -> io::Result<bool> {
     let place = match fs::canonicalize(path) {
         Ok(place) => place,
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
         Err(error) => return Err(error),
     };
-    atomic::write(&place, text.as_bytes())
+    atomic::exchange(&place, before.map(str::as_bytes), text.as_bytes())
 }
 
 #[cfg(test)]
@@ -98,6 +110,18 @@ mod tests {
         undo.put_back().unwrap();
         assert_eq!(text(&one), "1");
         assert!(!two.exists(), "there was none before");
+    }
+
+    #[test]
+    fn what_somebody_wrote_after_it_was_read_is_not_written_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("one");
+        fs::write(&path, "by hand").unwrap();
+        let mut undo = Undo::default();
+        assert!(matches!(undo.write(&path, "1", "first"), Err(EditError::Overtaken { .. })));
+        assert_eq!(text(&path), "by hand");
+        undo.put_back().unwrap();
+        assert_eq!(text(&path), "by hand");
     }
 
     #[test]
