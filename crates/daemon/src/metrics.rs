@@ -1,7 +1,7 @@
 //! What is counted and measured, as Prometheus reads it. Names of tools are the only words in it that are not ours; who
 //! called and with what is never in it.
 
-mod process;
+pub(crate) mod process;
 mod text;
 
 use covenant_gate::meter::OUTCOMES;

@@ -13,7 +13,7 @@ fn resident(status: &str) -> Option<u64> {
 }
 
 /// How many files are open.
-pub(super) fn open_files() -> Option<usize> {
+pub(crate) fn open_files() -> Option<usize> {
     // The directory that is read is one of them.
     fs::read_dir("/proc/self/fd").ok().map(|files| files.count().saturating_sub(1))
 }

@@ -2,6 +2,7 @@
 //! of its standard error loses its secrets before anyone sees it.
 
 mod order;
+mod room;
 #[cfg(test)]
 mod tests;
 mod variables;
@@ -17,6 +18,7 @@ use covenant_runner::nursery::{Errors, Scrub};
 use covenant_runner::pipes::{Input, Output};
 
 use self::order::Ground;
+use self::room::Room;
 use crate::daemon::Environment;
 use crate::home::Home;
 use crate::runs::{Run, Runs};
@@ -27,12 +29,13 @@ pub(crate) struct Programs {
     gate: Arc<Gate>,
     home: Home,
     environment: Environment,
+    room: Room,
 }
 
 impl Programs {
     /// Programs of those runs, for that home; secrets are what the gate hides.
     pub(crate) fn new(runs: Runs, gate: Arc<Gate>, home: Home, environment: Environment) -> Self {
-        Self { runs, gate, home, environment }
+        Self { runs, gate, home, environment, room: Room::default() }
     }
 
     async fn begin(
@@ -50,6 +53,7 @@ impl Programs {
         // PATH may lead to slow file systems.
         let order = tokio::task::spawn_blocking(move || order::order(&name, &program, ground));
         let order = order.await.map_err(|_| "the daemon is stopping".to_owned())??;
+        let _place = self.room.enter()?;
         // The runner writes each line to the daemon's log too, at a pace that no program can raise.
         let errors = Errors { scrub: self.scrub(), hear: Some(log) };
         let run = self.runs.start_heard(order, errors).await;
