@@ -1,5 +1,7 @@
 //! What `$VAR`, `${VAR}`, `${secret:NAME}` and `~` stand for in an entry. One pass: what was filled in is not read again.
 
+use std::fmt::Write as _;
+
 use crate::secret::Secret;
 
 /// The most bytes a text may have once it is filled in; a program is not given more in one argument.
@@ -178,7 +180,8 @@ fn escaped(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            // Writing to a `String` cannot fail.
+            let _ = write!(out, "%{byte:02X}");
         }
     }
     out
