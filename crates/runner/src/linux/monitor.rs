@@ -25,6 +25,9 @@ use crate::report::{Promise, Report};
 /// How often somebody looks for orphans that have ended, where nothing else makes one look.
 const ROUND: Duration = Duration::from_secs(5);
 
+/// When a program is taken for one that goes on.
+const SETTLED: Duration = Duration::from_secs(1);
+
 /// How long to wait between two looks where a cgroup bounds memory as well.
 const RELAXED: Duration = Duration::from_millis(250);
 
@@ -153,7 +156,8 @@ impl Started {
         let mut settled = false;
         loop {
             let patience = match &mut self.watch {
-                None => ROUND,
+                None if settled => ROUND,
+                None => SETTLED,
                 Some(watch) => {
                     let look = watch.look();
                     if look.over.is_some() {
@@ -176,12 +180,12 @@ impl Started {
                     self.root.signal(number);
                 }
             }
+            if !settled && round.elapsed() >= SETTLED {
+                // It goes on: from here on little is done, and little should be held for it.
+                sys::give_back();
+                settled = true;
+            }
             if round.elapsed() >= ROUND {
-                if !settled {
-                    // It goes on: from here on little is done, and little should be held for it.
-                    sys::give_back();
-                    settled = true;
-                }
                 if let Root::Program(program) = &self.root {
                     reap_orphans(program.pid);
                 }
