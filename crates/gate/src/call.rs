@@ -11,7 +11,7 @@ use covenant_model::tool::ToolCallResult;
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 
-use crate::approval::Question;
+use crate::approval::CallInQuestion;
 use crate::arguments;
 use crate::authenticate::Caller;
 use crate::capability::{Cleared, Permit};
@@ -84,17 +84,21 @@ impl Gate {
             }
         };
         if let Some(grant) = cleared.asking() {
-            let question = Question {
+            let call = CallInQuestion {
                 tool: entry.spec.name.as_str(),
                 definition: &entry.definition,
                 arguments: arguments.as_map(),
             };
-            let error = self.ask(caller, grant, question).await;
-            cleared.give_back().await;
-            return Err(trail.refused(error).await);
+            if let Err(error) = self.approved(caller, grant, call, &context).await {
+                cleared.give_back().await;
+                return Err(trail.refused(error).await);
+            }
         }
-        let mut context =
-            context.within(entry.limit).traced(trail.trace()).inside(trail.call(), self.redactor());
+        let mut context = context.within(entry.limit).traced(trail.trace()).inside(
+            trail.call(),
+            self.redactor(),
+            self.seat(caller),
+        );
         if let Err(refusal) = self.resume(caller, &entry.agent_id, (whole, &entry.definition), &mut context) {
             cleared.give_back().await;
             return Err(trail.refused(refusal.into()).await);

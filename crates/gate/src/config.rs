@@ -16,6 +16,8 @@ pub struct Config {
     pub output_bytes: usize,
     /// How long a call waits for a person.
     pub approvals_expire: Duration,
+    /// How long a call stands still for a person's word before it is refused.
+    pub approvals_wait: Duration,
     /// How many calls of one principal may wait.
     pub approvals_per_principal: u32,
 }
@@ -28,6 +30,7 @@ impl Default for Config {
             tool_rates: BTreeMap::new(),
             output_bytes: 4 * 1024 * 1024,
             approvals_expire: Duration::from_hours(24),
+            approvals_wait: Duration::ZERO,
             approvals_per_principal: 64,
         }
     }

@@ -1,18 +1,28 @@
 //! What a running tool may know and do beside its arguments: its deadline, cancellation, progress, log messages,
 //! and what it asks its client.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use covenant_model::id::CallId;
+use covenant_model::principal::Principal;
 use covenant_model::redact::Redactor;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use crate::approval::{Content, Standing};
+use crate::authenticate::Caller;
+use crate::call::CallRequest;
+use crate::gate::Gate;
 use crate::inquiry::{Client, Inquiry, Kind, Kinds, Round, Unanswered, Why};
+use crate::output::Redacted;
+use crate::refusal::{CallError, Fault, Refusal};
 use crate::seal::Carried;
 pub use crate::trace::Trace;
+
+/// How many calls may be made within each other.
+const DEEPEST: u32 = 4;
 
 /// The most questions of one call, over all its rounds.
 const QUESTIONS: usize = 16;
@@ -91,9 +101,26 @@ pub struct Context {
     pub(crate) redactor: Option<Arc<Redactor>>,
     pub(crate) trace: Option<Trace>,
     session: Option<Arc<Conversation>>,
+    seat: Option<Seat>,
+    /// The call within which this one is made, and how many there are around it.
+    pub(crate) parent: Option<CallId>,
+    depth: u32,
     counterpart: Counterpart,
     /// What was asked so far, and whether it was answered.
     asked: Mutex<Vec<(String, Inquiry, Heard)>>,
+}
+
+/// Where a running call sits: at which gate, and for whom.
+pub(crate) struct Seat {
+    pub(crate) gate: Weak<Gate>,
+    pub(crate) caller: Caller,
+}
+
+impl Gate {
+    /// The seat of that caller's calls.
+    pub(crate) fn seat(&self, caller: &Caller) -> Seat {
+        Seat { gate: self.own.clone(), caller: caller.clone() }
+    }
 }
 
 /// Whom a tool can ask.
@@ -125,6 +152,9 @@ impl Context {
             redactor: None,
             trace: None,
             session: None,
+            seat: None,
+            parent: None,
+            depth: 0,
             counterpart: Counterpart::Nobody,
             asked: Mutex::default(),
         }
@@ -202,10 +232,54 @@ impl Context {
     }
 
     /// The context of that call, which says nothing that was not redacted.
-    pub(crate) fn inside(mut self, call: &CallId, redactor: Arc<Redactor>) -> Self {
+    pub(crate) fn inside(mut self, call: &CallId, redactor: Arc<Redactor>, seat: Seat) -> Self {
         self.call = Some(call.clone());
         self.redactor = Some(redactor);
+        self.seat = Some(seat);
         self
+    }
+
+    /// Whose call this is.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.seat.as_ref().map(|seat| seat.caller.principal())
+    }
+
+    /// Whether this call is made within another.
+    pub fn is_within(&self) -> bool {
+        self.depth > 0
+    }
+
+    /// Makes a call within this one: the same caller, every check anew, cancelled with this one, and its rows name it.
+    pub async fn call(&self, request: CallRequest) -> Result<Redacted, CallError> {
+        let (gate, caller) = self.seated()?;
+        if self.depth >= DEEPEST {
+            return Err(
+                Refusal::TooDeep { tool: gate.redactor().shown(&request.name, 64), limit: DEEPEST }.into()
+            );
+        }
+        let admitted = gate.admit(caller)?;
+        let mut within = Self::new(self.cancel.child_token()).traced(self.trace.clone());
+        within.parent.clone_from(&self.call);
+        within.depth = self.depth + 1;
+        within.session.clone_from(&self.session);
+        // One path leads into itself here; its future would otherwise hold itself.
+        Box::pin(gate.call(admitted, request, within)).await
+    }
+
+    /// Whether a text may run, for this caller. Where nobody was asked yet, a person is.
+    pub async fn standing(&self, content: Content<'_>) -> Result<Standing, Fault> {
+        let (gate, caller) = self.seated()?;
+        gate.standing(caller.principal(), content).await
+    }
+
+    /// How a text stands, without asking anyone.
+    pub async fn known_standing(&self, content: Content<'_>) -> Result<Option<Standing>, Fault> {
+        self.seated()?.0.known_standing(content).await
+    }
+
+    fn seated(&self) -> Result<(Arc<Gate>, &Caller), Fault> {
+        let seat = self.seat.as_ref().and_then(|seat| Some((seat.gate.upgrade()?, &seat.caller)));
+        seat.ok_or_else(|| Fault::new("the daemon is stopping", "a call outlived its gate"))
     }
 
     /// Cancelled when the caller takes the call back, or its time is up.

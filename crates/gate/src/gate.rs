@@ -85,6 +85,9 @@ pub struct Gate {
     redactor: ArcSwap<Redactor>,
     config: ArcSwap<Config>,
     changes: watch::Sender<u64>,
+    pub(crate) decided: watch::Sender<u64>,
+    /// Itself, for calls that are made within calls.
+    pub(crate) own: Weak<Self>,
     updates: broadcast::Sender<Arc<str>>,
     pub(crate) seal: Seal,
     /// Held from reading the store until the set is swapped: an older set must not come last.
@@ -100,7 +103,7 @@ impl Gate {
         let seal = Seal::new(parts.audit.digest(b"the key that seals what clients carry"))?;
         let mut trusted = parts.trusted;
         trusted.push(parts.key.verifying_key());
-        let gate = Arc::new(Self {
+        let gate = Arc::new_cyclic(|own| Self {
             tools: ArcSwap::from_pointee(parts.tools),
             store: parts.store,
             tokens: ArcSwap::default(),
@@ -122,6 +125,8 @@ impl Gate {
             redactor: ArcSwap::from_pointee(parts.redactor),
             config: ArcSwap::from_pointee(parts.config),
             changes: watch::Sender::new(0),
+            decided: watch::Sender::new(0),
+            own: own.clone(),
             updates: broadcast::Sender::new(UPDATES),
             seal,
             loading: tokio::sync::Mutex::default(),

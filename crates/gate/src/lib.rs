@@ -101,6 +101,7 @@ mod seal;
 pub mod tool;
 mod trace;
 
+pub use approval::{Content, Standing};
 pub use authenticate::{Caller, Credential};
 pub use call::CallRequest;
 pub use capability::Permit;

@@ -15,7 +15,7 @@ pub const OUTCOMES: [&str; 7] =
     ["ok", "error", "refused", "timed_out", "cancelled", "failed", "input_required"];
 
 /// The codes of refusals, in the order of their counters.
-const REASONS: [&str; 12] = [
+const REASONS: [&str; 14] = [
     "unauthenticated",
     "rate_limited",
     "unknown_tool",
@@ -28,6 +28,8 @@ const REASONS: [&str; 12] = [
     "cancelled",
     "not_operator",
     "client_cannot",
+    "approval_rejected",
+    "too_deep",
 ];
 
 /// What a call is of, in the order of the histograms.
@@ -140,6 +142,8 @@ fn place(refusal: &Refusal) -> usize {
         Refusal::Cancelled { .. } => 9,
         Refusal::NotOperator { .. } => 10,
         Refusal::ClientCannot { .. } => 11,
+        Refusal::ApprovalRejected { .. } => 12,
+        Refusal::TooDeep { .. } => 13,
     }
 }
 
@@ -231,6 +235,8 @@ mod tests {
             Refusal::Cancelled { tool: text() },
             Refusal::NotOperator { principal: principal() },
             Refusal::ClientCannot { tool: text(), kind: crate::inquiry::Kind::Roots },
+            Refusal::ApprovalRejected { tool: text(), id: ApprovalId::from_random([0; 10]), reason: text() },
+            Refusal::TooDeep { tool: text(), limit: 1 },
         ];
         assert_eq!(all.each_ref().map(Refusal::code), REASONS);
         assert_eq!(all.each_ref().map(place), std::array::from_fn(|place| place));

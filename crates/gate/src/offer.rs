@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::approval::Question;
+use crate::approval::CallInQuestion;
 use crate::authenticate::Caller;
 use crate::call::Passage;
 use crate::call::trail::Trail;
@@ -149,7 +149,8 @@ impl Gate {
         let name = source.name();
         let asked = Asked::new(format!("resource:{name}"), format!("tool.resource.{name}")).of("uri", uri);
         let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?.of(Subject::RESOURCE);
-        let mut context = context.traced(trail.trace()).inside(trail.call(), self.redactor());
+        let mut context =
+            context.traced(trail.trace()).inside(trail.call(), self.redactor(), self.seat(admitted.caller()));
         let caller = admitted.caller();
         self.provide(caller, &asked, trail, &mut context, |context| source.read(uri, context)).await
     }
@@ -169,7 +170,8 @@ impl Gate {
         let mut asked = Asked::new(format!("prompt:{name}"), format!("tool.prompt.{name}"));
         asked.arguments.clone_from(&arguments);
         let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?.of(Subject::PROMPT);
-        let mut context = context.traced(trail.trace()).inside(trail.call(), self.redactor());
+        let mut context =
+            context.traced(trail.trace()).inside(trail.call(), self.redactor(), self.seat(admitted.caller()));
         let caller = admitted.caller();
         self.provide(caller, &asked, trail, &mut context, |context| source.get(name, &arguments, context))
             .await
@@ -201,7 +203,8 @@ impl Gate {
         };
         asked.arguments.clone_from(&params);
         let trail = Trail::begin(self, admitted.caller(), &asked.agent_id, &context)?.of(Subject::COMPLETION);
-        let mut context = context.traced(trail.trace()).inside(trail.call(), self.redactor());
+        let mut context =
+            context.traced(trail.trace()).inside(trail.call(), self.redactor(), self.seat(admitted.caller()));
         let caller = admitted.caller();
         self.provide(caller, &asked, trail, &mut context, |context| source.complete(&params, context)).await
     }
@@ -221,10 +224,11 @@ impl Gate {
             Err(error) => return Err(trail.refused(error).await),
         };
         if let Some(grant) = cleared.asking() {
-            let question = Question { tool: &asked.agent_id, definition: &[], arguments: &asked.arguments };
-            let error = self.ask(caller, grant, question).await;
-            cleared.give_back().await;
-            return Err(trail.refused(error).await);
+            let call = CallInQuestion { tool: &asked.agent_id, definition: &[], arguments: &asked.arguments };
+            if let Err(error) = self.approved(caller, grant, call, context).await {
+                cleared.give_back().await;
+                return Err(trail.refused(error).await);
+            }
         }
         let (digest, whole) = self.digests_of(&asked.arguments);
         if let Err(refusal) = self.resume(caller, &asked.agent_id, (whole, &[]), context) {

@@ -50,6 +50,13 @@ pub enum GrantError {
     Fault(#[from] Fault),
 }
 
+impl Operator {
+    /// Who it is.
+    pub fn principal(&self) -> &Principal {
+        &self.principal
+    }
+}
+
 impl GrantError {
     /// As a fault: where the grant is the gate's own, its limits make sense.
     fn into_fault(self) -> Fault {

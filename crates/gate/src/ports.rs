@@ -1,4 +1,4 @@
-//! What the gate needs kept: tokens, grants with their counters, and calls that wait for a person.
+//! What the gate needs kept: tokens, grants with their counters, and what waits for a person.
 //!
 //! `store` implements these on both databases. "Not found" is `Ok(None)` or `Ok(false)`, never an error.
 
@@ -6,6 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
+use covenant_model::approval::{Approval, ApprovalKind};
 use covenant_model::grant::SignedGrant;
 use covenant_model::id::{ApprovalId, GrantId, TokenId};
 use covenant_model::principal::Principal;
@@ -84,20 +85,24 @@ pub trait Grants: Send + Sync {
     fn give_back(&self, id: GrantId, allowance: Allowance) -> Answer<'_, ()>;
 }
 
-/// A call that a grant wants a person asked about.
+/// Something a person is asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallToApprove {
+pub struct Question {
     /// What it will be decided by, if it is new.
     pub id: ApprovalId,
-    /// Binds principal, grant, tool definition and arguments.
+    /// What sort of thing it is.
+    pub kind: ApprovalKind,
+    /// Binds everything the decision is about. For a call: principal, grant, tool definition and arguments.
     pub digest: [u8; 32],
-    /// Which tool.
-    pub tool: String,
-    /// Who calls.
+    /// What people know it by: of a text its own hash, of a call the digest.
+    pub sha256: [u8; 32],
+    /// The tool, or the name of the text.
+    pub name: String,
+    /// On whose behalf it is asked.
     pub principal: Principal,
-    /// Which grant asks.
-    pub grant: GrantId,
-    /// The whole call as a person will see it, redacted.
+    /// Which grant asks, if one does.
+    pub grant: Option<GrantId>,
+    /// The whole of it as a person will see it, redacted.
     pub view: String,
     /// When it was asked for.
     pub requested_at: Timestamp,
@@ -105,19 +110,89 @@ pub struct CallToApprove {
     pub expires_at: Timestamp,
 }
 
-/// What became of a call that needs a person.
+/// How something that needs a person stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
     /// It waits under that id, newly or since earlier.
-    Pending(ApprovalId),
+    Pending {
+        /// The entry.
+        id: ApprovalId,
+        /// Whether another text of the same name was approved before.
+        modified: bool,
+    },
+    /// A person approved it.
+    Approved(ApprovalId),
+    /// A person rejected it.
+    Rejected {
+        /// The entry.
+        id: ApprovalId,
+        /// Why, if they said.
+        reason: Option<String>,
+    },
     /// This principal has too many waiting.
     Full,
 }
 
-/// Calls that wait for a person.
+/// An entry as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalRecord {
+    /// What people see of it.
+    pub entry: Approval,
+    /// The whole of what was asked.
+    pub view: String,
+}
+
+/// What a person says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether it may.
+    pub approve: bool,
+    /// Who says so.
+    pub by: String,
+    /// Why, where they say it.
+    pub reason: Option<String>,
+    /// Whether it may change what was decided about a text before.
+    pub revise: bool,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What became of a verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decided {
+    /// It counts.
+    Done(ApprovalRecord),
+    /// Somebody was quicker, or it no longer waits: how it stands.
+    Already(ApprovalRecord),
+    /// There is no such entry.
+    Missing,
+}
+
+/// What waits for a person, and what people decided.
 pub trait Approvals: Send + Sync {
-    /// Keeps one pending entry per digest, and at most `limit` per principal; expired ones do not count.
-    fn ask(&self, call: CallToApprove, limit: u32) -> Answer<'_, Asked>;
+    /// How it stands. Where nobody was asked yet it is queued: one pending entry per digest, and at most `limit` per
+    /// principal; expired ones do not count.
+    fn ask(&self, question: Question, limit: u32) -> Answer<'_, Asked>;
+    /// How something stands, without asking anyone.
+    fn standing(
+        &self,
+        kind: ApprovalKind,
+        name: String,
+        digest: [u8; 32],
+        now: Timestamp,
+    ) -> Answer<'_, Option<Asked>>;
+    /// What waits, oldest first; and before it, newest last, what was decided, if that is wanted.
+    fn approvals(&self, decided: bool, now: Timestamp) -> Answer<'_, Vec<Approval>>;
+    /// One entry, and the text of the same name that was approved last before it.
+    fn approval(
+        &self,
+        id: ApprovalId,
+        now: Timestamp,
+    ) -> Answer<'_, Option<(ApprovalRecord, Option<ApprovalRecord>)>>;
+    /// Takes a person's word for an entry that waits. Of two at once, one counts.
+    fn decide(&self, id: ApprovalId, verdict: Verdict) -> Answer<'_, Decided>;
+    /// Uses up the approval of one call; `false` if it was used already, or has expired.
+    fn use_up(&self, id: ApprovalId, now: Timestamp) -> Answer<'_, bool>;
 }
 
 /// All that the gate needs kept.

@@ -60,6 +60,24 @@ pub enum Refusal {
         /// What the person will decide.
         id: ApprovalId,
     },
+    /// A person said no to this very call.
+    #[error("a person rejected this call of `{tool}` ({id}){reason}")]
+    ApprovalRejected {
+        /// Which tool.
+        tool: String,
+        /// What they decided.
+        id: ApprovalId,
+        /// Why: empty, or `: …`.
+        reason: String,
+    },
+    /// Calls within calls went too deep.
+    #[error("`{tool}` was called by a call within a call {limit} deep, and deeper ones are not made")]
+    TooDeep {
+        /// Which tool.
+        tool: String,
+        /// How deep they may go.
+        limit: u32,
+    },
     /// Too many of this principal's calls wait for a person already.
     #[error(
         "{principal} has {limit} calls waiting for approval already; nothing more is queued until some are decided"
@@ -114,6 +132,8 @@ impl Refusal {
             Self::InvalidArguments { .. } => "invalid_arguments",
             Self::PendingApproval { .. } => "pending_approval",
             Self::ApprovalsFull { .. } => "approvals_full",
+            Self::ApprovalRejected { .. } => "approval_rejected",
+            Self::TooDeep { .. } => "too_deep",
             Self::TimedOut { .. } => "timed_out",
             Self::Cancelled { .. } => "cancelled",
             Self::ClientCannot { .. } => "client_cannot",

@@ -45,6 +45,10 @@ pub const APPROVALS_FULL: i32 = -31004;
 pub const TIMED_OUT: i32 = -31005;
 /// The call was taken back, by someone other than the client that would read this.
 pub const CANCELLED: i32 = -31006;
+/// A person said no to this very call.
+pub const APPROVAL_REJECTED: i32 = -31007;
+/// Calls within calls went too deep.
+pub const TOO_DEEP: i32 = -31008;
 
 /// An error as JSON-RPC writes it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -111,6 +115,10 @@ impl From<Refusal> for RpcError {
                 Self::new(PENDING_APPROVAL, message).with(json!({ "approval_id": id.to_string() }))
             }
             Refusal::ApprovalsFull { .. } => Self::new(APPROVALS_FULL, message),
+            Refusal::ApprovalRejected { id, .. } => {
+                Self::new(APPROVAL_REJECTED, message).with(json!({ "approval_id": id.to_string() }))
+            }
+            Refusal::TooDeep { .. } => Self::new(TOO_DEEP, message),
             Refusal::TimedOut { .. } => Self::new(TIMED_OUT, message),
             Refusal::Cancelled { .. } => Self::new(CANCELLED, message),
             Refusal::ClientCannot { kind, .. } => Self::new(MISSING_CAPABILITY, message)

@@ -31,7 +31,7 @@ macro_rules! shared {
 }
 
 /// All of them, in order.
-static MIGRATIONS: [Migration; 7] = [
+static MIGRATIONS: [Migration; 8] = [
     shared!(1, "tokens", "001_tokens.sql"),
     shared!(2, "grants", "002_grants.sql"),
     shared!(3, "approvals", "003_approvals.sql"),
@@ -39,6 +39,7 @@ static MIGRATIONS: [Migration; 7] = [
     shared!(5, "audit_log", "005_audit_log.sql"),
     shared!(6, "revision", "006_revision.sql"),
     shared!(7, "sessions", "007_sessions.sql"),
+    shared!(8, "decisions", "008_decisions.sql"),
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -25,6 +25,7 @@ pub(crate) struct Trail<'g> {
     principal: Principal,
     agent_id: String,
     call: CallId,
+    parent: Option<CallId>,
     trace: Option<Trace>,
     redactor: Arc<Redactor>,
     checks: Vec<Check>,
@@ -50,6 +51,7 @@ impl<'g> Trail<'g> {
             principal: caller.principal().clone(),
             agent_id: agent_id.to_owned(),
             call: CallId::from_random(random::name()?),
+            parent: context.parent.clone(),
             trace: gate.trace_of(context)?,
             redactor: gate.redactor(),
             checks: Vec::with_capacity(1),
@@ -84,6 +86,7 @@ impl<'g> Trail<'g> {
     fn event(&self, kind: Kind, decision: Decision) -> Event<'_> {
         let mut event = Event::new(self.principal.as_str(), &self.agent_id, kind, decision);
         event.call = Some(self.call.as_str());
+        event.parent = self.parent.as_ref().map(CallId::as_str);
         event.trace_id = self.trace.as_ref().map(Trace::as_str);
         event
     }

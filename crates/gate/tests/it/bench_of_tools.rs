@@ -56,6 +56,7 @@ pub(crate) fn registry() -> ToolRegistry {
         registry.register(Arc::new(Behaves(name))).unwrap();
     }
     registry.register(Arc::new(crate::inquiries::Curious)).unwrap();
+    registry.register(Arc::new(crate::approvals::Relay)).unwrap();
     registry
 }
 

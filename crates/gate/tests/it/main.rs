@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod approvals;
 mod arrivals;
 mod bench_of_tools;
 mod calls;

@@ -111,7 +111,7 @@ async fn gate(home: &std::path::Path) -> Arc<Gate> {
         clock: Arc::new(SystemClock),
     });
     let mut tools = ToolRegistry::default();
-    for tool in covenant_tools::native(Arc::new(SystemClock)) {
+    for tool in covenant_tools::plain(&(Arc::new(SystemClock) as _)) {
         tools.register(tool).unwrap();
     }
     let gate = Gate::open(covenant_gate::Parts {

@@ -94,6 +94,12 @@ fn every_refusal_has_its_code_and_its_details() {
             json!({"approval_id": approval.to_string()}),
         ),
         (Refusal::ApprovalsFull { principal: someone.clone(), limit: 64 }, APPROVALS_FULL, Value::Null),
+        (
+            Refusal::ApprovalRejected { tool: "x".into(), id: approval.clone(), reason: ": no".into() },
+            APPROVAL_REJECTED,
+            json!({"approval_id": approval.to_string()}),
+        ),
+        (Refusal::TooDeep { tool: "x".into(), limit: 4 }, TOO_DEEP, Value::Null),
         (Refusal::TimedOut { tool: "x".into(), limit: Duration::from_secs(1) }, TIMED_OUT, Value::Null),
         (Refusal::Cancelled { tool: "x".into() }, CANCELLED, Value::Null),
         (Refusal::NotOperator { principal: someone }, NOT_OPERATOR, Value::Null),

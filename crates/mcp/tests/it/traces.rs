@@ -51,7 +51,7 @@ async fn each_request_and_its_end_are_written_as_documented() {
     let lines: Vec<_> =
         text.lines().filter(|line| line.contains("DEBUG mcp:")).map(str::trim_start).collect();
     let tools =
-        covenant_tools::native(Arc::new(covenant_gate::SystemClock)).len() + crate::tools::all().len();
+        covenant_tools::plain(&(Arc::new(covenant_gate::SystemClock) as _)).len() + crate::tools::all().len();
     assert_eq!(lines[0], "DEBUG mcp: received request method=tools/list id=1");
     assert_eq!(lines[1], format!("DEBUG mcp: sending response id=1 tools={tools}"));
     assert_eq!(lines[2], "DEBUG mcp: received request method=tools/call id=2 tool=echo");

@@ -124,7 +124,7 @@ impl World {
 
 fn registry() -> ToolRegistry {
     let mut registry = ToolRegistry::default();
-    for tool in covenant_tools::native(Arc::new(SystemClock)).into_iter().chain(tools::all()) {
+    for tool in covenant_tools::plain(&(Arc::new(SystemClock) as _)).into_iter().chain(tools::all()) {
         registry.register(tool).unwrap();
     }
     registry

@@ -79,8 +79,10 @@ words!(
         SecretSet = "SecretSet",
         /// A secret was removed.
         SecretRemoved = "SecretRemoved",
-        /// A call waits for a person.
+        /// A call or a text waits for a person.
         ApprovalRequested = "ApprovalRequested",
+        /// A person decided; the row has the entry's id.
+        ApprovalDecided = "ApprovalDecided",
         /// An external server was added; the row has its name.
         ServerAdded = "ServerAdded",
         /// An external server was removed.
@@ -167,6 +169,8 @@ pub struct Event<'a> {
     pub decision: Decision,
     /// The call's id.
     pub call: Option<&'a str>,
+    /// The call within which it was made.
+    pub parent: Option<&'a str>,
     /// What was asked of the grants.
     pub action: Option<&'a str>,
     /// Which grant decided.
@@ -196,6 +200,7 @@ impl<'a> Event<'a> {
             kind,
             decision,
             call: None,
+            parent: None,
             action: None,
             grant: None,
             arguments: None,
@@ -222,7 +227,9 @@ impl<'a> Event<'a> {
         text(out, "agent_id", self.agent_id);
         word(out, "kind", self.kind.as_str().as_bytes());
         word(out, "decision", self.decision.as_str().as_bytes());
-        for (name, value) in [("call", self.call), ("action", self.action), ("grant", self.grant)] {
+        let ids =
+            [("call", self.call), ("parent", self.parent), ("action", self.action), ("grant", self.grant)];
+        for (name, value) in ids {
             if let Some(value) = value {
                 text(out, name, value);
             }
@@ -320,6 +327,7 @@ mod tests {
     fn members_stand_in_the_documented_order() {
         let event = Event {
             call: Some("call_a"),
+            parent: Some("call_b"),
             action: Some("tool:echo"),
             grant: Some("grant_a"),
             arguments: Some(Digest([1; 32])),
@@ -337,7 +345,7 @@ mod tests {
             format!(
                 concat!(
                     r#"{{"ts":"1970-01-01T00:00:00.000Z","principal":"user@local","agent_id":"tool:echo","#,
-                    r#""kind":"CallFinished","decision":"timed_out","call":"call_a","action":"tool:echo","#,
+                    r#""kind":"CallFinished","decision":"timed_out","call":"call_a","parent":"call_b","action":"tool:echo","#,
                     r#""grant":"grant_a","arguments":"{}","result":"{}","reason":"why","duration_us":1500,"#,
                     r#""trace_id":"00","started":7,"peer":"pid 1"}}"#
                 ),

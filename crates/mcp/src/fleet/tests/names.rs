@@ -222,7 +222,7 @@ async fn a_tool_of_the_gate_that_no_table_names_is_not_hidden_either() {
 
 #[test]
 fn every_tool_we_have_is_in_the_table_of_reserved_names() {
-    for tool in covenant_tools::native(Arc::new(SystemClock)) {
+    for tool in covenant_tools::plain(&(Arc::new(SystemClock) as _)) {
         let name = tool.spec().name;
         assert!(reserved(name.as_str()).is_some(), "{name}");
     }

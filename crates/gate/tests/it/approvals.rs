@@ -1,0 +1,187 @@
+//! What a person decides, and calls within calls: once for each word, for exactly what was asked, and as deep as is allowed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use covenant_gate::approval::{DecideError, NewVerdict};
+use covenant_gate::arguments::Arguments;
+use covenant_gate::config::Config;
+use covenant_gate::tool::Run;
+use covenant_gate::{CallError, CallRequest, Content, Context, Permit, RawOutput, Redacted, Refusal, Tool};
+use covenant_model::id::ApprovalId;
+use covenant_model::redact::Redactor;
+use covenant_model::tool::{ToolCallResult, ToolSpec};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Fixture, refusal};
+
+/// Makes another call, or asks how a text stands, and says what came of it.
+pub(crate) struct Relay;
+
+impl Tool for Relay {
+    fn spec(&self) -> ToolSpec {
+        let schema = json!({"type": "object", "properties": {"call": {"type": "string"}, "with": {"type": "object"}, "name": {"type": "string"}, "text": {"type": "string"}}});
+        ToolSpec::new("relay".parse().unwrap(), "Relays.", schema)
+    }
+
+    fn run<'a>(&'a self, _: Permit, arguments: Arguments, context: &'a Context) -> Run<'a> {
+        Box::pin(async move { RawOutput::from(ToolCallResult::text(relayed(&arguments, context).await)) })
+    }
+}
+
+/// The text of a result.
+fn said(result: &Redacted) -> String {
+    let result: Value = serde_json::from_str(result.json().get()).unwrap();
+    result.pointer("/content/0/text").and_then(Value::as_str).unwrap().to_owned()
+}
+
+async fn relayed(arguments: &Arguments, context: &Context) -> String {
+    if let Some(name) = arguments.text("call") {
+        let with = arguments.get("with").and_then(Value::as_object).cloned().unwrap_or_default();
+        return match context.call(CallRequest { name: name.to_owned(), arguments: with }).await {
+            Ok(result) => said(&result),
+            Err(error) => error.to_string(),
+        };
+    }
+    let (name, text) =
+        (arguments.text("name").unwrap_or_default(), arguments.text("text").unwrap_or_default());
+    match context.standing(Content { name, text }).await {
+        Ok(standing) => format!("{standing:?}"),
+        Err(fault) => fault.to_string(),
+    }
+}
+
+impl Fixture {
+    async fn relay(&self, arguments: Value) -> String {
+        said(&self.call("relay", arguments).await.unwrap())
+    }
+
+    async fn waiting(&self) -> Vec<ApprovalId> {
+        let entries = self.gate.approvals(&self.operator(), false).await.unwrap();
+        entries.into_iter().map(|entry| entry.id).collect()
+    }
+
+    async fn decide(&self, id: &ApprovalId, approve: bool) -> Result<(), DecideError> {
+        let reason = (!approve).then(|| "not this".to_owned());
+        let verdict = NewVerdict { approve, reason, ..NewVerdict::default() };
+        self.gate.give_verdict(&self.operator(), id, verdict).await.map(drop)
+    }
+}
+
+#[tokio::test]
+async fn an_approved_call_is_made_once() {
+    let fixture = Fixture::new().await;
+    fixture.grant(json!({"subject": "any", "action": "tool.call.echo", "approval": "ask"})).await;
+    let call = || fixture.call("echo", json!({"text": "x"}));
+    let Refusal::PendingApproval { id, .. } = refusal(call().await) else { panic!("it waits") };
+    fixture.decide(&id, true).await.unwrap();
+    assert!(matches!(
+        refusal(fixture.call("echo", json!({"text": "y"})).await),
+        Refusal::PendingApproval { .. }
+    ));
+    let calls = futures_util::future::join_all((0..8).map(|_| call())).await;
+    assert_eq!(calls.iter().filter(|call| call.is_ok()).count(), 1);
+    assert!(matches!(fixture.decide(&id, true).await, Err(DecideError::Already(_))), "it is used up");
+}
+
+#[tokio::test]
+async fn a_rejected_call_is_told_why_until_its_time_is_over() {
+    let fixture = Fixture::new().await;
+    fixture.grant(json!({"subject": "any", "action": "tool.call.echo", "approval": "ask"})).await;
+    let call = || fixture.call("echo", json!({"text": "x"}));
+    let Refusal::PendingApproval { id, .. } = refusal(call().await) else { panic!("it waits") };
+    fixture.decide(&id, false).await.unwrap();
+    let Refusal::ApprovalRejected { reason, .. } = refusal(call().await) else { panic!("it is rejected") };
+    assert_eq!(reason, ": not this");
+    fixture.clock.advance(Duration::from_hours(25));
+    assert!(matches!(refusal(call().await), Refusal::PendingApproval { .. }), "it can be asked anew");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_waits_goes_on_when_a_person_decides_or_its_caller_leaves() {
+    let config = Config { rate: 0.0, approvals_wait: Duration::from_mins(10), ..Config::default() };
+    let fixture = Arc::new(Fixture::with(config, Redactor::none()).await);
+    fixture.grant(json!({"subject": "any", "action": "tool.call.echo", "approval": "ask"})).await;
+    let begin = |cancel: CancellationToken| {
+        let fixture = Arc::clone(&fixture);
+        tokio::spawn(async move { fixture.call_in("echo", json!({"text": "x"}), Context::new(cancel)).await })
+    };
+    let mut news = fixture.gate.approvals_changed();
+    let call = begin(CancellationToken::new());
+    news.changed().await.unwrap();
+    let id = fixture.waiting().await.remove(0);
+    fixture.decide(&id, true).await.unwrap();
+    assert!(call.await.unwrap().is_ok());
+
+    let cancel = CancellationToken::new();
+    let call = begin(cancel.clone());
+    while fixture.waiting().await.is_empty() {
+        news.changed().await.unwrap();
+    }
+    cancel.cancel();
+    assert!(matches!(refusal(call.await.unwrap()), Refusal::PendingApproval { .. }));
+}
+
+#[tokio::test]
+async fn a_text_stands_as_its_name_and_every_byte_of_it_were_decided() {
+    let fixture = Fixture::new().await;
+    fixture.grant(json!({"subject": "any", "action": "tool.call.relay"})).await;
+    let stands = async |name: &str, text: &str| fixture.relay(json!({"name": name, "text": text})).await;
+    let first = stands("a.star", "x = 1").await;
+    assert!(first.starts_with("Pending("), "{first}");
+    assert_eq!(stands("a.star", "x = 1").await, first, "asked again it is the same");
+    let id = fixture.waiting().await.remove(0);
+    let other = NewVerdict { approve: true, sha256: Some("00".repeat(32)), ..NewVerdict::default() };
+    let refused = fixture.gate.give_verdict(&fixture.operator(), &id, other).await;
+    assert!(matches!(refused, Err(DecideError::Other { .. })), "{refused:?}");
+    fixture.decide(&id, true).await.unwrap();
+    assert_eq!(stands("a.star", "x = 1").await, "Approved");
+    assert!(stands("a.star", "x = 1 ").await.starts_with("Modified("));
+    for (name, text) in [("A.star", "x = 1"), ("b.star", "x = 1"), ("a.starx", " = 1")] {
+        assert!(stands(name, text).await.starts_with("Pending("), "{name}");
+    }
+    let asked = fixture.rows().iter().filter(|row| row["kind"] == "ApprovalRequested").count();
+    assert_eq!(asked, 5, "one row for each text");
+}
+
+#[tokio::test]
+async fn a_call_within_a_call_passes_the_whole_gate_and_names_the_one_around_it() {
+    let fixture = Fixture::new().await;
+    fixture.grant(json!({"subject": "any", "action": "tool.call.relay"})).await;
+    let refused = fixture.relay(json!({"call": "echo", "with": {"text": "x"}})).await;
+    assert!(refused.contains("tool.call.echo"), "{refused}");
+    fixture.grant(json!({"subject": "any", "action": "tool.call.echo"})).await;
+    assert_eq!(fixture.relay(json!({"call": "echo", "with": {"text": "x"}})).await, "x");
+    assert!(fixture.relay(json!({"call": "echo", "with": {"text": 1}})).await.contains("text"));
+    let rows = fixture.rows();
+    let inner =
+        rows.iter().rfind(|row| row["agent_id"] == "tool:echo" && row["kind"] == "CallFinished").unwrap();
+    let outer =
+        rows.iter().find(|row| row["call"] == inner["parent"] && row["kind"] == "CallFinished").unwrap();
+    assert_eq!(outer["agent_id"], "tool:relay");
+}
+
+#[tokio::test]
+async fn calls_within_calls_end_somewhere_and_are_counted() {
+    let nested = |depth: usize| {
+        let inner = json!({"call": "echo", "with": {"text": "x"}});
+        (0..depth).fold(inner, |inner, _| json!({"call": "relay", "with": inner}))
+    };
+    for (burst, depth, words) in [(9, 3, "x"), (9, 4, "4 deep"), (5, 3, "x"), (4, 3, "Rate limit")] {
+        let config = Config { rate: 0.001, burst, ..Config::default() };
+        let fixture = Fixture::with(config, Redactor::none()).await;
+        fixture.grant(json!({"subject": "any", "action": "tool.call.*"})).await;
+        let told = fixture.relay(nested(depth)).await;
+        assert!(told.contains(words), "{burst} {depth}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_without_a_gate_around_it_makes_no_calls() {
+    let context = Context::new(CancellationToken::new());
+    let request = CallRequest { name: "echo".to_owned(), arguments: Map::new() };
+    assert!(matches!(context.call(request).await, Err(CallError::Fault(_))));
+    assert!(context.standing(Content { name: "a.star", text: "" }).await.is_err());
+    assert!(!context.is_within());
+}
