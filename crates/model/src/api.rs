@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::action::ActionPattern;
 use crate::constraint::Constraints;
 use crate::grant::{Approval, Grant};
+use crate::id::ApprovalId;
 use crate::principal::{Principal, Subject};
 use crate::time::Timestamp;
 
@@ -257,6 +258,63 @@ pub struct SecretEntry {
     pub source: String,
     /// When the file last changed; unknown for the environment.
     pub set_at: Option<Timestamp>,
+}
+
+/// One of `GET /api/v1/memory/search` and `/api/v1/memory/recent`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryEntry {
+    /// Which note it is: its path in the memory.
+    pub id: String,
+    /// Who remembers it.
+    pub owner: String,
+    /// The intent it came from; none for what callers wrote themselves.
+    pub intent_id: Option<String>,
+    /// What it says, as far as it is shown.
+    pub text: String,
+    /// When it was written.
+    pub created_at: Timestamp,
+}
+
+/// One of `GET /api/v1/scripts`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ScriptEntry {
+    /// Its name, without `.star`.
+    pub name: String,
+    /// `approved`, `pending`, `modified`, `rejected` or `unusable`.
+    pub status: String,
+    /// `pinned` or `unpinned`, where the configuration allows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowlist: Option<String>,
+    /// What is decided, where somebody was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<ApprovalId>,
+    /// What it does, in its own words.
+    pub description: String,
+    /// Who wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// Which version it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The secrets it may ask for.
+    pub secrets: Vec<String>,
+    /// The hash of its text, as the allowlist has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Why it was rejected or cannot be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// `GET /api/v1/scripts/{name}`: one script whole.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ScriptShown {
+    /// What it is.
+    #[serde(flatten)]
+    pub script: ScriptEntry,
+    /// Its text, with secrets hidden.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// `POST /api/v1/audit/prune`.

@@ -3,11 +3,13 @@
 pub mod action;
 pub mod address;
 pub mod api;
+pub mod approval;
 pub mod audit;
 pub mod constraint;
 pub mod grant;
 pub mod id;
 pub mod json;
+pub mod note;
 pub mod principal;
 pub mod redact;
 pub mod secret;

@@ -123,6 +123,11 @@ pub enum Content {
         /// The value.
         value: Value,
     },
+    /// What programs read beside the text: `structuredContent` alone, where the text says the same to people.
+    Structured {
+        /// The value.
+        value: Value,
+    },
     /// Any other published block (image, audio, resource, link), as the protocol writes it.
     Block(Value),
 }
@@ -149,6 +154,12 @@ impl ToolCallResult {
         Self { content: vec![Content::Json { value }], ..Self::default() }
     }
 
+    /// The same result, with that value for programs.
+    pub fn with_structured(mut self, value: Value) -> Self {
+        self.content.push(Content::Structured { value });
+        self
+    }
+
     /// A failure of an external server: a result, not an error of the protocol. The text begins `MCP error: `.
     pub fn external_error(reason: impl fmt::Display) -> Self {
         let text = format!("MCP error: {reason}");
@@ -165,11 +176,12 @@ impl ToolCallResult {
 impl Serialize for ToolCallResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let structured = self.content.iter().find_map(|content| match content {
-            Content::Json { value } => Some(value),
+            Content::Json { value } | Content::Structured { value } => Some(value),
             Content::Text { .. } | Content::Block(_) => None,
         });
+        let is_block = |content: &&Content| !matches!(content, Content::Structured { .. });
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("content", &self.content)?;
+        map.serialize_entry("content", &self.content.iter().filter(is_block).collect::<Vec<_>>())?;
         if let Some(value) = structured {
             map.serialize_entry("structuredContent", value)?;
         }
@@ -191,7 +203,7 @@ impl Serialize for Content {
         };
         match self {
             Self::Text { text } => text_block(serializer, text),
-            Self::Json { value } => text_block(serializer, &value.to_string()),
+            Self::Json { value } | Self::Structured { value } => text_block(serializer, &value.to_string()),
             Self::Block(block) => block.serialize(serializer),
         }
     }
@@ -219,6 +231,15 @@ mod tests {
         assert_eq!(
             serde_json::to_string(&result).unwrap(),
             r#"{"content":[{"type":"text","text":"{\"epoch_ms\":1}"}],"structuredContent":{"epoch_ms":1},"isError":false}"#
+        );
+    }
+
+    #[test]
+    fn a_text_can_have_a_value_beside_it() {
+        let result = ToolCallResult::text("one").with_structured(json!({"count": 1}));
+        assert_eq!(
+            serde_json::to_string(&result).unwrap(),
+            r#"{"content":[{"type":"text","text":"one"}],"structuredContent":{"count":1},"isError":false}"#
         );
     }
 
