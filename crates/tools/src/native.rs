@@ -1,29 +1,108 @@
 //! The tools that are part of the daemon. Adding one is a file in `native/`, its `mod`, and its line in [`NATIVE`].
 
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "every tool is made the same way, also those that are always there"
+)]
+
 use std::sync::Arc;
 
 use covenant_gate::{Clock, Tool};
 use covenant_model::tool::ToolName;
+use serde::Serialize;
 
+use crate::ports::{Programs, Secrets, Web};
+use crate::settings::Settings;
+use crate::vault::Vault;
+
+mod calendar_read;
+mod chat_send;
 mod clock;
 mod echo;
+mod github_create_issue;
+mod github_list_issues;
+mod memory_read;
+mod memory_write;
+mod script_exec;
+mod script_list;
+mod script_reload;
+mod script_run;
+pub(crate) mod vault_list;
+pub(crate) mod vault_read;
+pub(crate) mod vault_search;
+pub(crate) mod vault_write;
+mod web_fetch;
+mod workspace_list;
+mod workspace_read;
+mod workspace_write;
 
 /// What native tools are made from: each takes the parts it needs and nothing else.
 pub struct Parts {
     /// What time it is.
     pub clock: Arc<dyn Clock>,
+    /// What the configuration says.
+    pub settings: Arc<Settings>,
+    /// What sends requests.
+    pub web: Arc<dyn Web>,
+    /// What starts programs.
+    pub programs: Arc<dyn Programs>,
+    /// The secrets in effect.
+    pub secrets: Secrets,
+    /// The vault, where the configuration names one.
+    pub vault: Option<Arc<Vault>>,
+}
+
+/// A tool that is not there, and what to write so that it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Absent {
+    /// What it would be called by.
+    pub name: &'static str,
+    /// Why it is not there: a sentence.
+    pub reason: String,
 }
 
 /// How one native tool is made.
-pub type Make = fn(&Parts) -> Arc<dyn Tool>;
+pub type Make = fn(&Parts) -> Result<Arc<dyn Tool>, Absent>;
 
 /// Every native tool, by name.
-pub const NATIVE: &[Make] = &[clock::make, echo::make];
+pub const NATIVE: &[Make] = &[
+    calendar_read::make,
+    chat_send::make,
+    clock::make,
+    echo::make,
+    github_create_issue::make,
+    github_list_issues::make,
+    memory_read::make,
+    memory_write::make,
+    script_exec::make,
+    script_list::make,
+    script_reload::make,
+    script_run::make,
+    vault_list::make,
+    vault_read::make,
+    vault_search::make,
+    vault_write::make,
+    web_fetch::make,
+    workspace_list::make,
+    workspace_read::make,
+    workspace_write::make,
+];
 
-/// The native tools, ready for the registry.
-pub fn native(clock: Arc<dyn Clock>) -> Vec<Arc<dyn Tool>> {
-    let parts = Parts { clock };
-    NATIVE.iter().map(|make| make(&parts)).collect()
+/// The native tools, ready for the registry, and those that are not there.
+pub fn native(parts: &Parts) -> (Vec<Arc<dyn Tool>>, Vec<Absent>) {
+    let (mut there, mut absent) = (Vec::new(), Vec::new());
+    for made in NATIVE.iter().map(|make| make(parts)) {
+        match made {
+            Ok(tool) => there.push(tool),
+            Err(why) => absent.push(why),
+        }
+    }
+    (there, absent)
+}
+
+/// The tools that are made from a clock alone, for whoever needs a tool and no daemon around it.
+pub fn plain(clock: &Arc<dyn Clock>) -> Vec<Arc<dyn Tool>> {
+    vec![clock::of(clock), echo::new()]
 }
 
 /// A name written in this crate.
@@ -33,29 +112,126 @@ fn named(name: &'static str) -> ToolName {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::collections::BTreeMap;
+    use std::path::Path;
+    use std::time::Duration;
+
     use covenant_gate::clock::HandClock;
+    use covenant_model::secret::Secret;
     use covenant_model::time::Timestamp;
     use covenant_model::tool::ToolSpec;
+    use covenant_runner::child::Child;
+    use covenant_runner::order::Order;
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::ports::{Later, Request, Response};
+    use crate::settings::{Calendar, CalendarSource, Chat, GitHub, Provider, Scripts};
+
+    struct Nowhere;
+
+    impl Web for Nowhere {
+        fn send(&self, _: Request) -> Later<'_, Result<Response, String>> {
+            Box::pin(async { Err("nothing is sent here".to_owned()) })
+        }
+    }
+
+    impl Programs for Nowhere {
+        fn start(&self, _: Order) -> Later<'_, Result<Child, String>> {
+            Box::pin(async { Err("nothing is started here".to_owned()) })
+        }
+    }
+
+    fn vault(root: &Path) -> Arc<Vault> {
+        let ground = crate::vault::Ground {
+            indexes: Arc::new(|_, _| Err("nothing is indexed here".to_owned())),
+            programs: Arc::new(Nowhere),
+            environment: Arc::new(|_| None),
+            clock: Arc::new(HandClock::at(Timestamp::from_millis(1))),
+        };
+        Vault::new(&crate::settings::Vault { path: root.join("vault"), git_sync: false }, ground)
+    }
+
+    /// Parts of which every tool can be made, in that directory.
+    pub(crate) fn parts(root: &Path) -> Parts {
+        let token = || Secret::new("token-of-the-tests".to_owned());
+        let base_url = "https://api.github.com".parse().unwrap();
+        let github = GitHub { token: token(), base_url };
+        let chat = Chat { provider: Provider::Slack, token: Some(token()), url: None };
+        let settings = Settings {
+            workspace: root.join("workspace"),
+            memory: root.join("memory"),
+            vault: None,
+            calendars: vec![Calendar {
+                name: "team".to_owned(),
+                source: CalendarSource::File(root.join("team.ics")),
+            }],
+            github: Some(github),
+            chat: BTreeMap::from([("team".to_owned(), chat)]),
+            scripts: Scripts {
+                path: root.join("scripts"),
+                within: Duration::from_secs(30),
+                memory_mb: 128,
+                allowlist: BTreeMap::new(),
+            },
+        };
+        Parts {
+            clock: Arc::new(HandClock::at(Timestamp::from_millis(1))),
+            settings: Arc::new(settings),
+            web: Arc::new(Nowhere),
+            programs: Arc::new(Nowhere),
+            secrets: Arc::new(|_| None),
+            vault: Some(vault(root)),
+        }
+    }
+
+    fn tools() -> Vec<Arc<dyn Tool>> {
+        let root = tempfile::tempdir().unwrap();
+        native(&parts(root.path())).0
+    }
 
     fn specs() -> Vec<ToolSpec> {
-        let clock = Arc::new(HandClock::at(Timestamp::from_millis(1)));
-        native(clock).iter().map(|tool| tool.spec()).collect()
+        tools().iter().map(|tool| tool.spec()).collect()
     }
 
     #[test]
     fn the_bundled_tools_are_listed_once_and_by_name() {
         let names: Vec<_> = specs().iter().map(|spec| spec.name.to_string()).collect();
-        assert_eq!(names, ["clock", "echo"]);
+        assert_eq!(
+            names,
+            [
+                "calendar_read",
+                "chat_send",
+                "clock",
+                "echo",
+                "github_create_issue",
+                "github_list_issues",
+                "memory_read",
+                "memory_write",
+                "script_exec",
+                "script_list",
+                "script_reload",
+                "script_run",
+                "vault_list",
+                "vault_read",
+                "vault_search",
+                "vault_write",
+                "web_fetch",
+                "workspace_list",
+                "workspace_read",
+                "workspace_write",
+            ]
+        );
     }
 
     #[test]
     fn every_tool_has_a_description_and_an_object_schema() {
         for ToolSpec { name, description, input_schema, .. } in specs() {
-            assert!(description.is_some_and(|text| text.ends_with('.')), "{name}: a sentence");
+            assert!(
+                description.is_some_and(|text| text.starts_with(char::is_uppercase)),
+                "{name}: a sentence"
+            );
             assert_eq!(input_schema["type"], "object", "{name}");
             let properties = input_schema["properties"].as_object().expect("properties");
             for required in input_schema["required"].as_array().into_iter().flatten() {
@@ -99,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_call_needs_the_capability_named_after_the_tool() {
-        for tool in native(Arc::new(HandClock::at(Timestamp::from_millis(1)))) {
+        for tool in tools() {
             let name = tool.spec().name;
             assert_eq!(tool.required(), [format!("tool.call.{name}")]);
             assert_eq!(tool.agent_id(), format!("tool:{name}"));

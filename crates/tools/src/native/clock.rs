@@ -10,14 +10,19 @@ use covenant_model::time::Timestamp;
 use covenant_model::tool::{ToolCallResult, ToolSpec};
 use serde_json::json;
 
-use super::{Parts, named};
+use super::{Absent, Parts, named};
 
 struct ClockTool {
     clock: Arc<dyn Clock>,
 }
 
-pub(super) fn make(parts: &Parts) -> Arc<dyn Tool> {
-    Arc::new(ClockTool { clock: Arc::clone(&parts.clock) })
+pub(super) fn make(parts: &Parts) -> Result<Arc<dyn Tool>, Absent> {
+    Ok(of(&parts.clock))
+}
+
+/// The tool of that clock.
+pub(super) fn of(clock: &Arc<dyn Clock>) -> Arc<dyn Tool> {
+    Arc::new(ClockTool { clock: Arc::clone(clock) })
 }
 
 impl Tool for ClockTool {
