@@ -4,8 +4,12 @@
 pub mod anchor_url;
 pub mod approvals;
 pub mod audit;
+pub mod calendars;
+pub mod chat;
 pub mod cluster;
 pub mod database;
+pub(crate) mod fill;
+pub mod github;
 pub mod http;
 pub(crate) mod keys;
 pub mod limits;
@@ -15,12 +19,15 @@ mod place;
 pub mod plugins;
 pub mod rate_limit;
 pub mod sandbox;
+pub mod scripts;
 pub mod secrets;
 mod shown;
 pub mod telemetry;
+pub mod vault;
 pub mod web;
 pub mod workspace;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -63,6 +70,20 @@ pub struct Config {
     pub plugins: plugins::Plugins,
     /// Where the files lie that tools may work on.
     pub workspace: workspace::Workspace,
+    /// A vault of notes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vault: Option<vault::Vault>,
+    /// Calendars.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calendars: Vec<calendars::Calendar>,
+    /// Where issues are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub github: Option<github::GitHub>,
+    /// Ways to people.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub chat: BTreeMap<String, chat::Chat>,
+    /// Scripts.
+    pub scripts: scripts::Scripts,
 }
 
 /// What overrides the file: the environment, and before it the command line.
@@ -153,7 +174,8 @@ impl Config {
             invalid.at(&origin)
         })?;
         config.apply(overrides)?;
-        let warnings = keys::warnings(path, text, document.as_table());
+        let mut warnings = keys::warnings(path, text, document.as_table());
+        warnings.extend(config.scripts.warnings());
         Ok(Loaded { config, warnings })
     }
 
@@ -188,7 +210,12 @@ impl Config {
         self.telemetry.check()?;
         self.web.check()?;
         self.plugins.check()?;
-        self.workspace.check()
+        self.workspace.check()?;
+        self.vault.as_ref().map_or(Ok(()), vault::Vault::check)?;
+        calendars::check(&self.calendars)?;
+        self.github.as_ref().map_or(Ok(()), github::GitHub::check)?;
+        chat::check(&self.chat)?;
+        self.scripts.check()
     }
 
     /// What the gate is told.
@@ -199,6 +226,7 @@ impl Config {
             tool_rates: self.rate_limit.tools.clone(),
             output_bytes: self.limits.output_bytes,
             approvals_expire: std::time::Duration::from_secs(self.approvals.expire_secs),
+            approvals_wait: std::time::Duration::from_secs(self.approvals.wait_secs),
             ..covenant_gate::config::Config::default()
         }
     }

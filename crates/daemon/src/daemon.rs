@@ -8,6 +8,7 @@ use covenant_gate::{Clock, Gate};
 use covenant_model::api::{Ready, Status};
 use covenant_model::time::Timestamp;
 use covenant_store::Store;
+use covenant_tools::recall::Recall;
 use parking_lot::RwLock;
 
 use crate::anchor::Anchor;
@@ -21,6 +22,7 @@ use crate::secrets::Secrets;
 use crate::servers::Desk;
 use crate::shutdown::Stop;
 use crate::tls::Tls;
+use crate::toolbox::Toolbox;
 
 /// The value of an environment variable, asked for by name.
 pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -54,6 +56,10 @@ pub(crate) struct Daemon {
     pub(crate) spans: Export,
     /// Which external servers are wanted, and the fleet of them.
     pub(crate) desk: Desk,
+    /// What everybody remembers.
+    pub(crate) recall: Arc<Recall>,
+    /// What makes its built-in tools.
+    pub(crate) toolbox: Toolbox,
     /// What can be replaced while it runs.
     pub(crate) settings: Arc<RwLock<Settings>>,
 }
@@ -102,6 +108,7 @@ impl Daemon {
         self.gate.set_config(config.gate());
         self.anchor.aim(config.audit.anchor_url.address());
         self.settings.write().config = Arc::new(config);
+        self.toolbox.renew(&self.gate);
         self.aim_spans();
     }
 
@@ -112,6 +119,7 @@ impl Daemon {
         if let Some(warning) = warning {
             tracing::warn!(target: "covenant", "{warning}");
         }
+        self.toolbox.renew(&self.gate);
         self.aim_spans();
     }
 

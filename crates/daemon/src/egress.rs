@@ -5,12 +5,12 @@
 //! is it listed ([`lookup`]), and does the program speak TLS to it ([`hello`]). Only then does anything it says leave.
 //! Whatever is refused is told in a sentence ([`denial`]).
 
-mod denial;
+pub(crate) mod denial;
 pub(crate) mod guests;
 mod head;
 mod hello;
 pub(crate) mod host;
-mod lookup;
+pub(crate) mod lookup;
 #[cfg(test)]
 mod tests;
 mod tunnel;
@@ -32,6 +32,9 @@ use self::lookup::{Lookups, Resolver};
 
 /// How many connections a run may have open.
 const CONNECTIONS: usize = 64;
+
+/// How many names of one run are looked up at a time.
+const LOOKUPS: usize = 4;
 
 /// How many refusals of one run are written to the log.
 const NOTED: u32 = 100;
@@ -70,7 +73,7 @@ impl Pass {
             run: run.to_owned(),
             token,
             allows,
-            lookups: Lookups::new(resolver),
+            lookups: Lookups::new(resolver, LOOKUPS),
             refused: AtomicU32::new(0),
         }
     }

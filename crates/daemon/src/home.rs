@@ -148,6 +148,11 @@ impl Home {
         self.root.join("memory")
     }
 
+    /// The search indexes of notes, which repeat what files say and may be lost.
+    pub fn index(&self) -> PathBuf {
+        self.root.join("index")
+    }
+
     /// Where programs that were started are on record while they run.
     pub fn children(&self) -> PathBuf {
         self.run().join("children")

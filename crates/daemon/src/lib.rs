@@ -28,6 +28,7 @@ mod shutdown;
 mod start;
 mod thrift;
 mod tls;
+mod toolbox;
 pub mod trust;
 
 pub use covenant_store::{Inspection, inspect, newest_schema};

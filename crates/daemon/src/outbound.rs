@@ -3,6 +3,7 @@
 //! Later parts that call out take their client from here, so that redirects, proxies and trusted roots are decided once.
 
 pub(crate) mod courier;
+pub(crate) mod errand;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -57,7 +57,7 @@ impl Daemon {
         }
         let workspace = self.home.prepare_workspace(&next.workspace.place(&self.home, &*self.environment));
         let warnings = loaded.warnings.into_iter().chain(workspace);
-        let reloaded = Reloaded {
+        let mut reloaded = Reloaded {
             applied: self.changes(&changed, &reading),
             needs_restart: next.differences(&loaded.config),
             warnings: warnings.chain(reading.warnings.clone()).collect(),
@@ -65,6 +65,7 @@ impl Daemon {
         self.record(by, &reloaded.applied).await?;
         self.record_servers(by, &reading, None).await?;
         self.take(next, reading.secrets.clone());
+        reloaded.warnings.extend(self.toolbox.left_out());
         if let Some((tls, renewed)) = self.tls.as_ref().zip(renewed) {
             tls.renew(renewed);
         }

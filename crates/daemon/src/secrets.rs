@@ -209,7 +209,35 @@ fn from_config(config: &Config) -> Vec<(String, Secret)> {
         let likely = credentials.filter(|(name, value)| literal::is_likely(name, value));
         found.extend(likely.flat_map(|(_, value)| literal::forms(called, &value)));
     }
+    found.extend(from_services(config));
     found
+}
+
+/// Credentials of services that tools use: tokens, and addresses that are one.
+fn from_services(config: &Config) -> Vec<(String, Secret)> {
+    let tokens = config.github.iter().map(|github| ("GITHUB_TOKEN".to_owned(), github.token.as_str()));
+    let chats = config.chat.iter().flat_map(|(name, chat)| {
+        let called = |key: &str| literal::name(&format!("CHAT_{name}_{key}"));
+        [(called("TOKEN"), chat.token.as_str()), (called("URL"), chat.url.as_str())]
+    });
+    let calendars = config.calendars.iter();
+    let calendars = calendars
+        .map(|calendar| (literal::name(&format!("CALENDAR_{}", calendar.name)), calendar.url.as_str()));
+    let values = tokens.chain(chats).chain(calendars);
+    values
+        .flat_map(|(name, value)| parts(value).into_iter().flat_map(move |part| literal::forms(&name, part)))
+        .collect()
+}
+
+/// What of a value must not be shown: a token as a whole; of an address what is long enough to be one.
+fn parts(value: &str) -> Vec<&str> {
+    match value.split_once("://") {
+        None => vec![value],
+        Some((_, rest)) => {
+            let behind = rest.split(['/', '?', '&', '=', '#']).skip(1);
+            behind.filter(|part| literal::is_likely("", part)).collect()
+        }
+    }
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ use crate::servers::{Desk, Outfit, Reading, watch};
 use crate::shutdown::{self, Stop};
 use crate::thrift;
 use crate::tls::{Certificate, Tls};
+use crate::toolbox::{Toolbox, notes};
 use crate::trust;
 
 /// What a daemon is started with.
@@ -142,15 +143,18 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         Sink::Files => open_audit(&home, &config, &identity, &clock)?,
         Sink::Database => open_audit_in(&store, &chain, &identity, &clock).await?,
     };
-    let gate = open_gate(&config, &reading.secrets, identity, &store, audit, &clock, extra).await?;
+    let anchor_at = config.audit.anchor_url.address();
+    let (config, secrets) = (Arc::new(config), Arc::new(reading.secrets.clone()));
+    let settings = Arc::new(RwLock::new(Settings { config: Arc::clone(&config), secrets }));
+    let toolbox = Toolbox::new(&home, &settings, &nursery, &clock, &environment);
+    let gate =
+        open_gate(&config, &reading.secrets, identity, &store, audit, (&toolbox, &clock), extra).await?;
     if fresh {
         first::grant_clock(&home, &gate).await?;
     }
+    remarks.extend(toolbox.left_out());
     let listeners = listen::listen(&socket, &config.http)?;
     let listen = listeners.addresses();
-    let anchor_at = config.audit.anchor_url.address();
-    let secrets = Arc::new(reading.secrets.clone());
-    let settings = Arc::new(RwLock::new(Settings { config: Arc::new(config), secrets }));
     let outfit = Outfit {
         nursery,
         home: &home,
@@ -163,10 +167,12 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         anchor: Anchor::new(anchor_at),
         desk: Desk::new(outfit.fleet()),
         sessions: Sessions::new(Arc::clone(&store), serve::most_streams(files)),
+        recall: notes::recall(&home, &clock),
         bodies: Bodies::new(),
         spans: Export::default(),
         stop: Stop::new(drain),
         changing: tokio::sync::Mutex::default(),
+        toolbox,
         settings,
         home,
         gate,
@@ -259,11 +265,11 @@ async fn open_gate(
     identity: Identity,
     store: &Arc<Store>,
     audit: AuditLog,
-    clock: &Arc<dyn Clock>,
+    (toolbox, clock): (&Toolbox, &Arc<dyn Clock>),
     extra: Extra,
 ) -> Result<Arc<Gate>, StartError> {
     let mut tools = ToolRegistry::default();
-    for tool in covenant_tools::native(Arc::clone(clock)).into_iter().chain(extra.tools) {
+    for tool in toolbox.make().into_iter().flatten().chain(extra.tools) {
         tools.register(tool)?;
     }
     let parts = GateParts {

@@ -24,19 +24,27 @@ const SECTIONS: &[Section] = &[
     Section { name: "audit", used: super::audit::KEYS, later: &[] },
     Section { name: "secrets", used: super::secrets::KEYS, later: &[] },
     Section { name: "limits", used: super::limits::KEYS, later: &[] },
-    Section { name: "approvals", used: super::approvals::KEYS, later: super::approvals::LATER },
+    Section { name: "approvals", used: super::approvals::KEYS, later: &[] },
     Section { name: "telemetry", used: super::telemetry::KEYS, later: &[] },
     Section { name: "web", used: super::web::KEYS, later: &[] },
     Section { name: "sandbox", used: super::sandbox::KEYS, later: &[] },
     Section { name: "plugins", used: super::plugins::KEYS, later: &[] },
     Section { name: "workspace", used: super::workspace::KEYS, later: &[] },
+    Section { name: "vault", used: super::vault::KEYS, later: &[] },
+    Section { name: "calendars", used: super::calendars::KEYS, later: &[] },
+    Section { name: "github", used: super::github::KEYS, later: &[] },
+    Section { name: "chat", used: super::chat::KEYS, later: &[] },
+    Section { name: "scripts", used: super::scripts::KEYS, later: &[] },
 ];
 
 /// Sections that are part of the documented surface and that this version does not read.
-const LATER: &[&str] = &["agents", "calendars", "chat", "github", "oidc", "scripts", "vault"];
+const LATER: &[&str] = &["agents", "oidc"];
 
 /// The section of external servers, whose entries are warned about where they are read.
 const SERVERS: &str = "mcp";
+
+/// The section whose tables have names people gave them.
+const NAMED: &str = "chat";
 
 /// What other hosts call it.
 const MEANT_SERVERS: &[&str] = &["mcpServers", "mcp_servers", "mcp-servers", "mcp_server", "servers"];
@@ -78,18 +86,32 @@ pub(super) fn warnings(path: &Path, text: &str, root: &Table) -> Vec<String> {
             say(format!("[{}]", shown(name)), root, name, unread(name));
             continue;
         };
-        let Item::Table(table) = item else { continue };
-        for (key, _) in table {
-            let full = format!("`{name}.{}`", shown(key));
-            if section.later.contains(&key) {
-                say(full, table, key, "is not used by this version");
-            } else if !section.used.contains(&key) {
-                let known = section.used.join(", ");
-                say(full, table, key, &format!("is not a known key; [{name}] has {known}"));
+        for (called, table) in tables(name, item) {
+            for (key, _) in table {
+                let full = format!("`{called}.{}`", shown(key));
+                if section.later.contains(&key) {
+                    say(full, table, key, "is not used by this version");
+                } else if !section.used.contains(&key) {
+                    let known = section.used.join(", ");
+                    say(full, table, key, &format!("is not a known key; [{called}] has {known}"));
+                }
             }
         }
     }
     warnings
+}
+
+/// The tables of a section, each with what it is called: one, or one for each of several things.
+fn tables<'t>(name: &str, item: &'t Item) -> Vec<(String, &'t Table)> {
+    match item {
+        Item::Table(named) if name == NAMED => {
+            let tables = named.iter().filter_map(|(key, item)| Some((key, item.as_table()?)));
+            tables.map(|(key, table)| (format!("{name}.{}", shown(key)), table)).collect()
+        }
+        Item::Table(table) => vec![(name.to_owned(), table)],
+        Item::ArrayOfTables(list) => list.iter().map(|table| (name.to_owned(), table)).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// A key as it may stand in a message: short, and without characters that steer a terminal.

@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use super::Invalid;
+use super::fill::filled_in;
 use crate::outbound::{Address, HIDDEN};
 use crate::secrets::Secrets;
 
@@ -97,24 +98,6 @@ impl Telemetry {
     }
 }
 
-/// A text with its secrets in their places; the error says which is missing, or that a place is not closed.
-fn filled_in(text: &str, secret: impl Fn(&str) -> Option<String>) -> Result<String, String> {
-    let mut filled = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${secret:") {
-        let (name, behind) = after.split_once('}').ok_or("a `${secret:` is not closed")?;
-        filled.push_str(before);
-        filled.push_str(
-            &secret(name).ok_or_else(|| {
-                format!("there is no secret {name}; set it with: covenant secrets set {name}")
-            })?,
-        );
-        rest = behind;
-    }
-    filled.push_str(rest);
-    Ok(filled)
-}
-
 impl fmt::Debug for Telemetry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { otlp_endpoint, otlp_headers } = self.shown();
@@ -191,7 +174,5 @@ mod tests {
             warning.contains("there is no secret OTLP_TOKEN; set it with: covenant secrets set OTLP_TOKEN")
         );
         assert_eq!(telemetry("", &headers).warning(&Secrets::default()), None, "nothing is to be sent");
-        let filled = filled_in("a ${secret:X}-${secret:Y} b", |name| Some(name.to_lowercase()));
-        assert_eq!(filled.as_deref(), Ok("a x-y b"));
     }
 }

@@ -20,7 +20,7 @@ const FAREWELL_BYTES: u64 = 64 * 1024;
 
 /// Why a connection is not let out.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Denial {
+pub(crate) enum Denial {
     #[error("the program closed the connection")]
     Gone,
     #[error("the request took more than 10 seconds to arrive; send it at once")]

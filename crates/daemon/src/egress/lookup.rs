@@ -20,34 +20,32 @@ use super::host::Host;
 /// How long a look-up may take.
 const LOOK_UP: Duration = Duration::from_secs(5);
 
-/// How many look-ups of one run there are at a time, those included that nobody waits for any more.
-const AT_A_TIME: usize = 4;
-
 /// How many addresses of a name are tried, and for how long each.
 const ADDRESSES: usize = 8;
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// The addresses of a name. It may block.
-pub(super) type Resolver = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
+pub(crate) type Resolver = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
 /// What this machine's resolver says.
-pub(super) fn system() -> Resolver {
+pub(crate) fn system() -> Resolver {
     Arc::new(|name| Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect()))
 }
 
-/// The look-ups of one run.
-pub(super) struct Lookups {
+/// Look-ups that share a number of places.
+pub(crate) struct Lookups {
     resolver: Resolver,
     places: Arc<Semaphore>,
 }
 
 impl Lookups {
-    pub(super) fn new(resolver: Resolver) -> Self {
-        Self { resolver, places: Arc::new(Semaphore::new(AT_A_TIME)) }
+    /// That many at a time, those included that nobody waits for any more.
+    pub(crate) fn new(resolver: Resolver, at_a_time: usize) -> Self {
+        Self { resolver, places: Arc::new(Semaphore::new(at_a_time)) }
     }
 
     /// Where a name leads, wherever that is.
-    pub(super) async fn find(&self, name: &str) -> Result<Vec<IpAddr>, Denial> {
+    pub(crate) async fn find(&self, name: &str) -> Result<Vec<IpAddr>, Denial> {
         let host = || Host::Name(name.to_owned());
         match timeout(LOOK_UP, self.ask(name)).await {
             Ok(Ok(found)) if found.is_empty() => {
@@ -73,7 +71,7 @@ impl Lookups {
 }
 
 /// Those of the addresses that are public, if there is one.
-pub(super) fn public(host: &Host, mut addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, Denial> {
+pub(crate) fn public(host: &Host, mut addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, Denial> {
     let what = addresses.iter().copied().find_map(address::special);
     addresses.retain(|found| address::is_public(*found));
     match (what, host) {
@@ -86,7 +84,7 @@ pub(super) fn public(host: &Host, mut addresses: Vec<IpAddr>) -> Result<Vec<IpAd
 }
 
 /// A connection to the first of the addresses that takes one.
-pub(super) async fn connect(host: &Host, addresses: &[IpAddr], port: u16) -> Result<TcpStream, Denial> {
+pub(crate) async fn connect(host: &Host, addresses: &[IpAddr], port: u16) -> Result<TcpStream, Denial> {
     let mut reason = "it has no address".to_owned();
     for address in addresses.iter().take(ADDRESSES) {
         match timeout(CONNECT, TcpStream::connect(SocketAddr::new(*address, port))).await {

@@ -79,9 +79,13 @@ fn status(refusal: &Refusal) -> StatusCode {
         Refusal::Unauthenticated => StatusCode::UNAUTHORIZED,
         Refusal::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
         Refusal::UnknownTool { .. } | Refusal::NotFound { .. } => StatusCode::NOT_FOUND,
-        Refusal::NotGranted { .. } | Refusal::NotOperator { .. } => StatusCode::FORBIDDEN,
+        Refusal::NotGranted { .. } | Refusal::NotOperator { .. } | Refusal::ApprovalRejected { .. } => {
+            StatusCode::FORBIDDEN
+        }
         Refusal::InvalidArguments { .. } | Refusal::ClientCannot { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-        Refusal::PendingApproval { .. } | Refusal::ApprovalsFull { .. } => StatusCode::CONFLICT,
+        Refusal::PendingApproval { .. } | Refusal::ApprovalsFull { .. } | Refusal::TooDeep { .. } => {
+            StatusCode::CONFLICT
+        }
         Refusal::TimedOut { .. } | Refusal::Cancelled { .. } => StatusCode::SERVICE_UNAVAILABLE,
     }
 }
@@ -101,7 +105,11 @@ fn action(refusal: &Refusal) -> String {
         Refusal::InvalidArguments { tool, .. } => {
             format!("see what it takes with `covenant tools show {tool}`")
         }
-        Refusal::PendingApproval { id, .. } => format!("a person decides on {id}; ask again after that"),
+        Refusal::PendingApproval { id, .. } => {
+            format!("a person decides with `covenant approvals show {id}`; call again after that")
+        }
+        Refusal::ApprovalRejected { .. } => "do something else, or talk to whoever decided".into(),
+        Refusal::TooDeep { .. } => "call the tool itself".into(),
         Refusal::ApprovalsFull { .. } => "wait until some of them are decided".into(),
         Refusal::TimedOut { .. } => "ask for less, or try again".into(),
         Refusal::Cancelled { .. } => "try again".into(),

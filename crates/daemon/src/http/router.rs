@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, delete, get, post, put};
 use http::StatusCode;
 
-use super::api::{audit, capabilities, clients, secrets, servers, status, tools};
+use super::api::{approvals, audit, capabilities, clients, memory, scripts, secrets, servers, status, tools};
 use super::reply::Failure;
 use super::{openapi, upgrade};
 use crate::daemon::Daemon;
@@ -34,10 +34,19 @@ fn routes() -> Vec<(&'static str, MethodRouter<Arc<Daemon>>)> {
         ("/api/v1/capabilities", get(capabilities::list).post(capabilities::grant)),
         ("/api/v1/capabilities/explain", post(capabilities::explain)),
         ("/api/v1/capabilities/{id}", delete(capabilities::revoke)),
+        ("/api/v1/approvals", get(approvals::list)),
+        ("/api/v1/approvals/watch", get(approvals::watch)),
+        ("/api/v1/approvals/{id}", get(approvals::show)),
+        ("/api/v1/approvals/{id}/approve", post(approvals::approve)),
+        ("/api/v1/approvals/{id}/reject", post(approvals::reject)),
         ("/api/v1/clients", get(clients::list).post(clients::add)),
         ("/api/v1/clients/{name}", delete(clients::revoke)),
+        ("/api/v1/scripts", get(scripts::list)),
+        ("/api/v1/scripts/{name}", get(scripts::show)),
         ("/api/v1/secrets", get(secrets::list)),
         ("/api/v1/secrets/{name}", put(secrets::set).delete(secrets::remove)),
+        ("/api/v1/memory/search", get(memory::search)),
+        ("/api/v1/memory/recent", get(memory::recent)),
         ("/api/v1/mcp/servers", get(servers::list).post(servers::add)),
         ("/api/v1/mcp/servers/{name}", get(servers::show).delete(servers::remove)),
         ("/api/v1/mcp/servers/{name}/tools", get(servers::list_tools)),

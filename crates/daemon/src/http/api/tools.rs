@@ -10,6 +10,7 @@ use covenant_gate::context::Trace;
 use covenant_gate::operator::Peer;
 use covenant_gate::{CallRequest, Caller, Context, Refusal};
 use covenant_model::api::CallBody;
+use covenant_tools::Absent;
 use http::{HeaderMap, Uri};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -33,6 +34,8 @@ pub(crate) struct Wanted {
     #[serde(default = "list::most")]
     limit: usize,
     after: Option<String>,
+    #[serde(default)]
+    all: bool,
 }
 
 #[derive(Serialize)]
@@ -41,6 +44,14 @@ struct List<'a> {
     tools: Vec<&'a Arc<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<&'a str>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Meta>,
+}
+
+/// What the operator is told beside the list, if they want to know.
+#[derive(Serialize)]
+struct Meta {
+    absent: Vec<Absent>,
 }
 
 #[derive(Deserialize)]
@@ -56,7 +67,7 @@ pub(crate) async fn list(
     State(daemon): State<Arc<Daemon>>,
     Who(caller): Who,
     uri: Uri,
-    Asked(Wanted { q, limit, after }): Asked<Wanted>,
+    Asked(Wanted { q, limit, after, all }): Asked<Wanted>,
 ) -> Result<Response, Failure> {
     if q.chars().count() > LONGEST {
         return Err(Failure::invalid(format!("`q` is at most {LONGEST} characters")));
@@ -66,9 +77,11 @@ pub(crate) async fn list(
         .into_iter()
         .filter_map(|spec| Some((place(&words, spec.get())?, spec)))
         .collect();
+    let operator = daemon.gate.operator(&caller, Peer::default()).is_ok();
+    let meta = (all && operator).then(|| Meta { absent: daemon.toolbox.absent() });
     let cut = Part { limit, after }.of(found, |(place, _)| place.clone())?;
     let tools = cut.items.iter().map(|(_, spec)| spec).collect();
-    cut.answer(&daemon.gate.redactor(), &uri, &List { tools, next_cursor: cut.next.as_deref() })
+    cut.answer(&daemon.gate.redactor(), &uri, &List { tools, next_cursor: cut.next.as_deref(), meta })
 }
 
 /// Where a tool stands among those found: by name, and those that have a word in it first. `None` without all words.
