@@ -96,12 +96,18 @@ pub(crate) enum Command {
     Capabilities(cmd::capabilities::Capabilities),
     #[command(subcommand, after_help = cmd::clients::EXAMPLES)]
     Clients(cmd::clients::Clients),
+    #[command(subcommand, after_help = cmd::approvals::EXAMPLES)]
+    Approvals(cmd::approvals::Approvals),
+    #[command(subcommand, after_help = cmd::scripts::EXAMPLES)]
+    Scripts(cmd::scripts::Scripts),
     #[command(subcommand, after_help = cmd::audit::EXAMPLES)]
     Audit(cmd::audit::Audit),
     #[command(subcommand, after_help = cmd::sandbox::EXAMPLES)]
     Sandbox(cmd::sandbox::Sandbox),
     #[command(subcommand, after_help = cmd::secrets::EXAMPLES)]
     Secrets(cmd::secrets::Secrets),
+    #[command(subcommand, after_help = cmd::memory::EXAMPLES)]
+    Memory(cmd::memory::Memory),
     #[command(subcommand, after_help = cmd::config::EXAMPLES)]
     Config(cmd::config::Config),
     Completions(cmd::completions::Completions),

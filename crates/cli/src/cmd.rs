@@ -1,5 +1,6 @@
 //! One file per group of commands. Here only: which words lead to which file, and how it all ends.
 
+pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod capabilities;
 pub(crate) mod clients;
@@ -9,7 +10,9 @@ pub(crate) mod doctor;
 pub(crate) mod lifecycle;
 pub(crate) mod logs;
 pub(crate) mod mcp;
+pub(crate) mod memory;
 pub(crate) mod sandbox;
+pub(crate) mod scripts;
 pub(crate) mod secrets;
 pub(crate) mod servers;
 pub(crate) mod tools;
@@ -84,9 +87,12 @@ fn dispatch(line: CommandLine) -> Result<Exit, Failure> {
             Command::Mcp(servers) => servers.run(&setting()?),
             Command::Capabilities(capabilities) => capabilities.run(&setting()?),
             Command::Clients(clients) => clients.run(&setting()?),
+            Command::Approvals(approvals) => approvals.run(&setting()?),
+            Command::Scripts(scripts) => scripts.run(&setting()?),
             Command::Audit(audit) => audit.run(&setting()?),
             Command::Sandbox(sandbox) => sandbox.run(&setting()?),
             Command::Secrets(secrets) => secrets.run(&setting()?),
+            Command::Memory(memory) => memory.run(&setting()?),
             Command::Config(config) => config.run(&setting()?),
             Command::Completions(completions) => completions.run(),
         },

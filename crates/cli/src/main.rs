@@ -13,5 +13,8 @@ fn main() -> std::process::ExitCode {
     if covenant_runner::launcher::is_wanted() {
         return covenant_runner::launcher::run();
     }
+    if covenant_tools::script::child::is_wanted() {
+        return covenant_tools::script::child::run();
+    }
     cmd::run()
 }

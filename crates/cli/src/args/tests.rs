@@ -80,7 +80,7 @@ fn a_bare_glob_is_no_example() {
 #[test]
 fn what_comes_later_is_told_from_mistakes() {
     for (line, what) in [
-        (&["covenant", "approvals", "list"][..], "`covenant approvals` is"),
+        (&["covenant", "backup"][..], "`covenant backup` is"),
         (&["covenant", "mcp", "login", "x"], "`covenant mcp login` is"),
         (&["covenant", "mcp", "import"], "`covenant mcp import` is"),
         (&["covenant", "--mcp", "--url", "http://x"], "`--url` is"),
@@ -93,17 +93,17 @@ fn what_comes_later_is_told_from_mistakes() {
         );
     }
     for line in [
-        &["covenant", "aprovals"][..],
-        &["covenant", "tools", "list", "--all"],
+        &["covenant", "bakcup"][..],
+        &["covenant", "tools", "list", "--every"],
         &["covenant", "up", "x"],
         &["covenant", "login"],
-        &["covenant", "mcp", "approvals"],
+        &["covenant", "mcp", "backup"],
         &["covenant", "mcp", "test", "x", "--url", "http://x"],
     ] {
         assert!(unknown(&parse(line).unwrap_err()).is_none(), "{line:?}");
     }
     let help = CommandLine::command().render_long_help().to_string();
-    assert!(!help.contains("approvals"), "{help}");
+    assert!(!help.contains("backup"), "{help}");
 }
 
 #[test]

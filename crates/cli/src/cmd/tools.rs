@@ -24,6 +24,7 @@ Examples:
 const LIST: &str = "\
 Examples:
   covenant tools list
+  covenant tools list --all           # also what is not there, and why
   covenant tools list --json          # exactly an MCP tools/list result";
 const SHOW: &str = "\
 Examples:
@@ -53,7 +54,11 @@ pub(crate) enum Tools {
 /// List the tools.
 #[derive(Debug, Args)]
 #[command(after_help = LIST)]
-pub(crate) struct List;
+pub(crate) struct List {
+    /// Also the built-in tools that are not there, each with the reason.
+    #[arg(long)]
+    all: bool,
+}
 
 /// Show one tool: what it does, what it takes.
 #[derive(Debug, Args)]
@@ -103,13 +108,31 @@ impl Tools {
 #[derive(Default, Serialize, Deserialize)]
 struct Catalogue {
     tools: Vec<Box<RawValue>>,
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Meta>,
+}
+
+/// What there is to know beside the list.
+#[derive(Serialize, Deserialize)]
+struct Meta {
+    #[serde(default)]
+    absent: Vec<Absent>,
+}
+
+/// A tool that is not there.
+#[derive(Serialize, Deserialize)]
+struct Absent {
+    name: String,
+    reason: String,
 }
 
 impl Catalogue {
     fn ask(setting: &Setting, query: &str) -> Result<Self, Failure> {
         let mut whole = Self::default();
         setting.client()?.parts(&format!("/api/v1/tools{query}"), |part| {
-            whole.tools.extend(decode::<Self>(part)?.tools);
+            let part: Self = decode(part)?;
+            whole.tools.extend(part.tools);
+            whole.meta = part.meta.or(whole.meta.take());
             Ok(())
         })?;
         Ok(whole)
@@ -125,14 +148,23 @@ impl Catalogue {
             let first_line = member(&tool, "description").lines().next().unwrap_or_default();
             table.row([member(&tool, "name").into(), first_line.into()]);
         }
-        table.print()
+        table.print()?;
+        let absent = self.meta.as_ref().map(|meta| meta.absent.as_slice()).unwrap_or_default();
+        if !absent.is_empty() {
+            print::line("")?;
+            let mut table = Table::new(&["NOT THERE", "WHY"]);
+            for Absent { name, reason } in absent {
+                table.row([name.into(), reason.into()]);
+            }
+            table.print()?;
+        }
+        Ok(())
     }
 }
 
 impl List {
-    #[expect(clippy::unused_self, reason = "every command is run alike")]
     fn run(&self, setting: &Setting) -> Result<Exit, Failure> {
-        Catalogue::ask(setting, "")?.show(setting)?;
+        Catalogue::ask(setting, if self.all { "?all=true" } else { "" })?.show(setting)?;
         Ok(Exit::Done)
     }
 }
