@@ -75,7 +75,7 @@ pub async fn gate(directory: &Path, durability: Durability) -> Arc<Gate> {
     };
     let (audit, _) = AuditLog::open(options).expect("the log opens");
     let mut tools = ToolRegistry::default();
-    for tool in covenant_tools::native(clock.clone()) {
+    for tool in covenant_tools::plain(&clock) {
         tools.register(tool).expect("native tools register");
     }
     let parts = Parts {

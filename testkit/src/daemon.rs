@@ -22,7 +22,18 @@ impl<'h> Daemon<'h> {
     /// If it ends before it is ready.
     #[track_caller]
     pub fn start(home: &'h Home, arguments: &[&str]) -> Self {
-        let mut child = home.command(&["up"]).arguments(arguments).spawn();
+        Self::within(home, arguments, &[])
+    }
+
+    /// The same in an environment that has these variables as well.
+    ///
+    /// # Panics
+    /// If it ends before it is ready.
+    #[track_caller]
+    pub fn within(home: &'h Home, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let command = home.command(&["up"]).arguments(arguments);
+        let command = environment.iter().fold(command, |command, (name, value)| command.env(name, *value));
+        let mut child = command.spawn();
         let printed = Arc::new(Mutex::new(String::new()));
         let (out, err) = (child.stdout.take(), child.stderr.take());
         collect(out.expect("a pipe"), printed.clone());

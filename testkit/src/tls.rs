@@ -111,6 +111,13 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
+impl Server {
+    /// The port it listens on.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);

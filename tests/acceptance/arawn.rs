@@ -190,7 +190,7 @@ fn a_server_that_goes_takes_its_tools_along_and_plugins_come_and_go() {
     until_listed(&mut client, "mine__echo", false);
     assert_eq!(client.call("mine__echo", json!({"text": "x"}))["error"]["code"], -32602);
     until("its process has ended", || (mine.count("ended") == 1).then_some(()));
-    assert_eq!(names(&mut client), ["clock", "echo"]);
+    assert!(!names(&mut client).iter().any(|name| name.contains("__")), "only our own are left");
 }
 
 /// ARAWN-16, ARAWN-18, ARAWN-19, ARAWN-20, ARAWN-21
@@ -256,5 +256,6 @@ fn every_configured_server_is_connected_and_known_by_its_name() {
         );
         assert_eq!(text(&client.call(&format!("{name}__whose"), json!({}))), format!("whose of {name}"));
     }
-    assert_eq!(names(&mut client), ["ada__whose", "bob__whose", "cat__whose", "clock", "echo"]);
+    let theirs: Vec<String> = names(&mut client).into_iter().filter(|name| name.contains("__")).collect();
+    assert_eq!(theirs, ["ada__whose", "bob__whose", "cat__whose"]);
 }

@@ -23,6 +23,7 @@ mod leak;
 mod lifecycle;
 mod listeners;
 mod mcp_http;
+mod openpact;
 mod operating;
 mod pact;
 mod real_servers;

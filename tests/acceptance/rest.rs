@@ -47,7 +47,7 @@ impl<'h> Api<'h> {
         let mut ask = operation.at(name, query).token(&self.operator);
         ask.body = (!body.is_null()).then(|| body.to_string());
         let answer =
-            if id == "watchRows" && status == 200 { ask.first_line(self.port) } else { ask.send(self.port) };
+            if is_stream(id) && status == 200 { ask.first_line(self.port) } else { ask.send(self.port) };
         assert_eq!(answer.status, status, "{id}: {answer:?}");
         self.described.check(&operation, &answer);
         answer
@@ -58,13 +58,21 @@ impl<'h> Api<'h> {
     }
 }
 
+/// Whether an answer goes on for as long as somebody listens.
+fn is_stream(id: &str) -> bool {
+    matches!(id, "watchRows" | "watchApprovals")
+}
+
 #[test]
 fn every_operation_answers_as_described() {
     let home = home();
+    home.write("scripts/open.star", "result = 1\n");
+    std::fs::write(home.path().join("scripts/bytes.star"), [0xff]).unwrap();
     home.write("config.toml", "[rate_limit]\nrate = 0\n");
+    home.write("memory/user@local/MEMORY.md", "Deploy on Friday.");
     let api = Api::start(&home);
     let mut asked = BTreeSet::new();
-    let mut expect = |status, id: &str, name, query, body: Value| {
+    let mut expect = |status, id: &str, name: &str, query: &str, body: Value| {
         asked.insert(id.to_owned());
         api.expect(status, id, name, query, &body)
     };
@@ -108,6 +116,27 @@ fn every_operation_answers_as_described() {
     expect(200, "setSecret", "API_KEY", "", json!({"value": "long enough"}));
     expect(200, "listSecrets", "", "", json!(null));
     expect(200, "removeSecret", "API_KEY", "", json!(null));
+    let found = expect(200, "searchMemory", "", "?q=deploy", json!(null)).json();
+    assert_eq!((&found[0]["owner"], &found[0]["text"]), (&json!("user@local"), &json!("Deploy on Friday.")));
+    expect(200, "recentMemory", "", "?limit=5", json!(null));
+    let grant = json!({"subject": "user@local", "action": "tool.call.script_run"});
+    expect(201, "grantCapability", "", "", grant);
+    expect(200, "showScript", "bytes", "", json!(null));
+    for (round, verdict) in ["approve", "reject", "reject"].into_iter().enumerate() {
+        let header = "# @description: Says it.\n# @author: Ada\n# @version: 1\n# @secrets: API_KEY\n";
+        home.write("scripts/weather.star", &format!("{header}result = {round}\n"));
+        expect(200, "callTool", "script_run", "", json!({"arguments": {"name": "weather"}}));
+        let waiting = expect(200, "listApprovals", "", "", json!(null)).json();
+        let id = waiting[0]["id"].as_str().unwrap();
+        expect(200, "watchApprovals", "", "", json!(null));
+        expect(200, "showApproval", id, "", json!(null));
+        expect(200, "showScript", "weather", "", json!(null));
+        let word = if verdict == "reject" { json!({"reason": "no"}) } else { json!({}) };
+        expect(200, verdict, id, "", word);
+        expect(200, "showScript", "weather.star", "", json!(null));
+    }
+    expect(200, "listApprovals", "", "?decided=true", json!(null));
+    expect(200, "listScripts", "", "", json!(null));
     let program = home.program().with_file_name("server");
     expect(
         201,
@@ -148,6 +177,7 @@ fn every_operation_answers_as_described() {
 /// A name that nothing has, in the form such names have.
 fn absent(path: &str) -> &'static str {
     match path.split('/').nth(3).unwrap() {
+        "approvals" => "appr_aaaaaaaaaaaaaaa",
         "capabilities" => "grant_aaaaaaaaaaaaaaa",
         "secrets" => "NOTHING",
         _ => "nothing",
@@ -196,7 +226,7 @@ fn every_error_is_given_as_described() {
             given.insert((operation.id.clone(), status));
         }
     }
-    let mut expect = |status, id: &str, name, body: Value| {
+    let mut expect = |status, id: &str, name: &str, body: Value| {
         given.insert((id.to_owned(), status));
         api.expect(status, id, name, "", &body)
     };
@@ -210,6 +240,12 @@ fn every_error_is_given_as_described() {
         json!({"subject": "any", "action": "tool.call.echo", "approval": "ask"}),
     );
     expect(409, "callTool", "echo", json!({"arguments": {"text": "x"}}));
+    let waiting = expect(200, "listApprovals", "", json!(null)).json();
+    let id = waiting[0]["id"].as_str().unwrap();
+    expect(200, "reject", id, json!({}));
+    expect(409, "reject", id, json!({}));
+    expect(409, "approve", id, json!({}));
+    expect(409, "approve", id, json!({"sha256": "00"}));
     expect(422, "callTool", "echo", json!({"arguments": {"text": 1}}));
     expect(422, "callTool", "clock", json!({"argumnets": {}}));
     expect(
@@ -257,16 +293,28 @@ fn head_is_get_without_a_body() {
     let home = home();
     // Of every kind there is one of that name.
     home.write("config.toml", "[[mcp.servers]]\nname = \"echo\"\ncommand = \"true\"\nenabled = false\n");
+    home.write("scripts/echo.star", "result = 1\n");
     let api = Api::start(&home);
+    let waits = asked(&home, "x");
     for operation in api.operations().filter(|operation| operation.method == "get") {
-        let ask = operation.at("echo", "").token(&api.operator);
+        let name = if operation.path.contains("/approvals/") { &waits } else { "echo" };
+        let ask = operation.at(name, "").token(&api.operator);
         let head = Ask { method: "HEAD".to_owned(), ..ask.clone() }.send(api.port);
         assert_eq!((head.status, head.body.as_str()), (200, ""), "{}: {head:?}", operation.id);
-        if operation.id != "watchRows" {
+        if !is_stream(&operation.id) {
             let get = ask.send(api.port);
             assert_eq!(head.header("content-type"), get.header("content-type"), "{}", operation.id);
         }
     }
+}
+
+/// Has a call asked for, and gives the id of what waits.
+fn asked(home: &Home, path: &str) -> String {
+    home.run(&["capabilities", "grant", "tool.call.workspace_read", "--approval", "ask"]).ok();
+    let call = home.run(&["tools", "call", "workspace_read", "--args", &json!({"path": path}).to_string()]);
+    assert_eq!(call.code(), 3, "{call:?}");
+    let waiting = home.run(&["approvals", "list", "--json"]).ok().json();
+    waiting.as_array().unwrap().last().unwrap()["id"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -301,13 +349,19 @@ fn lists_come_in_parts_of_a_bounded_size() {
     for name in ["one", "two", "three"] {
         home.run(&["clients", "add", name, "--grant", "tool.call.echo"]).ok();
         home.command(&["secrets", "set", &name.to_uppercase()]).input("long enough").run().ok();
+        home.write(&format!("scripts/{name}.star"), "result = 1\n");
+        asked(&home, name);
+    }
+    for name in ["MEMORY.md", "2026-11-16.md", "ideas.md"] {
+        home.write(&format!("memory/user@local/{name}"), "Tea at four.");
     }
     let mut lists = 0;
     for operation in api.operations() {
         let parameters = api.described.parameters(&operation);
         let bounded = parameters.iter().any(|it| it["name"] == "limit" && it["schema"]["maximum"].is_u64());
         let schema = operation.success();
-        if schema["type"] != "array" && operation.id != "listTools" {
+        let is_list = schema["type"] == "array" || operation.id == "listTools";
+        if !is_list {
             continue;
         }
         assert!(bounded, "{} gives as much as there is", operation.id);
@@ -330,7 +384,7 @@ fn lists_come_in_parts_of_a_bounded_size() {
         assert_eq!(parts, whole, "{}", operation.id);
         lists += 1;
     }
-    assert_eq!(lists, 4);
+    assert_eq!(lists, 8);
 }
 
 #[test]

@@ -104,7 +104,8 @@ fn only_what_the_entry_lets_through_is_offered() {
     let stage = Stage::with(&home, &[&some, &off]);
     stage.ready("some");
     let mut client = stage.client();
-    assert_eq!(names(&mut client), ["clock", "echo", "some__add", "some__echo"]);
+    let theirs: Vec<String> = names(&mut client).into_iter().filter(|name| name.contains("__")).collect();
+    assert_eq!(theirs, ["some__add", "some__echo"]);
     assert_eq!(client.call("some__env", json!({"name": "HOME"}))["error"]["code"], -32602);
     assert_eq!(stage.server("off")["state"], "disabled");
     assert_eq!(off.count("started"), 0);

@@ -9,7 +9,7 @@ use super::described::Described;
 use crate::{home, now};
 
 /// Commands that ask no daemon, by design.
-const LOCAL: [&str; 4] = ["completions", "config path", "logs", "sandbox check"];
+const LOCAL: [&str; 5] = ["completions", "config path", "logs", "sandbox check", "scripts check"];
 
 /// Operations that no command needs, each with the reason.
 const UNUSED: [(&str, &str); 5] = [
@@ -69,6 +69,22 @@ fn every_request_of_a_command_is_described_and_every_operation_is_used_by_one() 
     run(&["secrets", "set", "API_KEY"]);
     run(&["secrets", "list"]);
     run(&["secrets", "remove", "API_KEY"]);
+    run(&["memory", "search", "deploy"]);
+    run(&["memory", "recent"]);
+    home.write("scripts/weather.star", "result = 1\n");
+    run(&["scripts", "list"]);
+    run(&["scripts", "show", "weather"]);
+    run(&["capabilities", "grant", "tool.call.echo", "--approval", "ask"]);
+    for verdict in ["approve", "reject"] {
+        let arguments = format!(r#"{{"text":"{verdict}"}}"#);
+        assert_eq!(home.run(&["tools", "call", "echo", "--args", &arguments]).code(), 3);
+        let waiting = run(&["approvals", "list", "--json"]).json();
+        let id = waiting[0]["id"].as_str().unwrap();
+        let mut watch = StdioClient::start(home.command(&["approvals", "watch", "--json"]));
+        assert_eq!(watch.receive()["id"], id);
+        run(&["approvals", "show", id]);
+        run(&["approvals", verdict, id]);
+    }
     let program = home.program().with_file_name("server").display().to_string();
     run(&["mcp", "add", "fixture", &program, "stdio"]);
     run(&["mcp", "list"]);
@@ -101,7 +117,7 @@ fn every_request_of_a_command_is_described_and_every_operation_is_used_by_one() 
             .map_or(0, |at| at.rsplit(':').next().unwrap().parse().unwrap()),
     );
     run(&["stop"]);
-    ran.extend(["audit watch".to_owned()]);
+    ran.extend(["approvals watch".to_owned(), "audit watch".to_owned()]);
     ran.extend(LOCAL.map(str::to_owned));
     let missing: Vec<String> = commands(&home, &[]).difference(&ran).cloned().collect();
     assert!(missing.is_empty(), "commands that this test does not run: {missing:?}");

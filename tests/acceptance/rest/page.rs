@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use covenant_testkit::{Home, wait::until};
 
 use super::ask::Ask;
+use super::{asked, is_stream};
 use crate::home;
 
 /// One waits for what may never come; the other has tests of its own.
@@ -23,7 +24,7 @@ fn commands(port: u16) -> Vec<(String, [String; 2])> {
     let mut found: Vec<_> = found.filter(|(id, _)| !ELSEWHERE.contains(&id.as_str())).collect();
     // What is called must be granted before, a server is used before it goes, and nothing comes after the end.
     let late = |id: &str| {
-        ["callTool", "revokeCapability", "removeServer", "stop"]
+        ["callTool", "approve", "reject", "revokeCapability", "removeServer", "stop"]
             .iter()
             .position(|late| *late == id)
             .map_or(0, |at| at + 1)
@@ -60,7 +61,9 @@ fn try_all(door: usize) {
         return;
     }
     let home = home();
+    home.write("scripts/weather.star", "result = 1\n");
     let daemon = home.up();
+    let (kept, dropped) = (asked(&home, "kept"), asked(&home, "dropped"));
     let grant = home.run(&["capabilities", "grant", "tool.call.clock", "--json"]).ok().json();
     let grant = grant["id"].as_str().unwrap();
     let commands = commands(daemon.port());
@@ -68,13 +71,19 @@ fn try_all(door: usize) {
     let mut session = String::new();
     for (id, both) in commands {
         let command = &both[door];
-        if id == "watchRows" {
+        let grant = match id.as_str() {
+            "showApproval" | "approve" => &kept,
+            "reject" => &dropped,
+            _ => grant,
+        };
+        if is_stream(&id) {
             // It goes on for ever, so it is left when the first row is there.
             let out = home.beside("rows");
             let mut shell = shell(&home, grant, &format!("exec {command}"));
             let mut child = shell.stdout(std::fs::File::create(&out).unwrap()).spawn().unwrap();
             until("the first row", || {
-                std::fs::read_to_string(&out).unwrap().contains("\"seq\":1,").then_some(())
+                let told = std::fs::read_to_string(&out).unwrap();
+                (told.contains("\"seq\":1,") || told.contains("\"id\":\"appr_")).then_some(())
             });
             child.kill().unwrap();
             child.wait().unwrap();

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use covenant_gate::{Gate, SystemClock, ToolRegistry};
+use covenant_gate::{Gate, Prepared};
 
 use crate::{resources, tools};
 
@@ -39,13 +39,11 @@ impl Stage {
     /// Adds a tool, or takes it away again.
     pub(crate) fn change_tools(self: &Arc<Self>) -> Result<(), String> {
         let gate = self.gate()?;
+        let before = tools::all(self).iter().map(|tool| tool.spec().name).collect();
         self.another_tool.fetch_xor(true, Ordering::SeqCst);
-        let mut registry = ToolRegistry::default();
-        for tool in covenant_tools::native(Arc::new(SystemClock)).into_iter().chain(tools::all(self)) {
-            registry.register(tool).map_err(|error| error.to_string())?;
-        }
-        gate.set_tools(registry);
-        Ok(())
+        let prepared = tools::all(self).into_iter().map(Prepared::new).collect::<Result<Vec<_>, _>>();
+        let refused = gate.exchange_tools(&before, prepared.map_err(|error| error.to_string())?);
+        refused.first().map_or(Ok(()), |(name, reason)| Err(format!("{name}: {reason}")))
     }
 
     /// Adds a prompt, or takes it away again.
