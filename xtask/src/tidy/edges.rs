@@ -7,14 +7,15 @@ use crate::tree::Source;
 /// A crate and the crates of ours it may depend on.
 const EDGES: &[(&str, &[&str])] = &[
     ("model", &[]),
+    ("starlark", &[]),
     ("gate", &["model"]),
     ("runner", &["model"]),
     ("store", &["gate", "model"]),
-    ("tools", &["gate", "model", "runner"]),
+    ("tools", &["gate", "model", "runner", "starlark"]),
     ("mcp", &["gate", "model", "runner"]),
     ("daemon", &["gate", "mcp", "model", "runner", "store", "tools"]),
-    // Of `gate` only the clock: the CLI decides nothing.
-    ("cli", &["daemon", "gate", "mcp", "model", "runner"]),
+    // Of `gate` only the clock, of `tools` only how scripts are read and evaluated: the CLI decides nothing.
+    ("cli", &["daemon", "gate", "mcp", "model", "runner", "tools"]),
 ];
 
 /// A manifest of ours.
