@@ -1,7 +1,7 @@
 //! What a server sent, as text that can be read: HTML becomes Markdown, text stays text, anything else is refused.
 //!
-//! HTML passes four files: [`sieve`] leaves markup that cannot cost much, [`tree`] is what it means, [`content`] says
-//! which part of it people came for, and [`markdown`] writes that down. Each is bounded, whoever wrote the page.
+//! HTML passes four files: `sieve` leaves markup that cannot cost much, `tree` is what it means, `content` says
+//! which part of it people came for, and `markdown` writes that down. Each is bounded, whoever wrote the page.
 
 mod charset;
 mod content;
