@@ -160,8 +160,10 @@ impl Started {
                 None => SETTLED,
                 Some(watch) => {
                     let look = watch.look();
-                    if look.over.is_some() {
-                        return Ok(look.over);
+                    // Where the kernel held the line, it ended one process, and the others would go on as if nothing were.
+                    let over = look.over.or_else(|| self.cgroup.as_ref().and_then(Cgroup::over));
+                    if over.is_some() {
+                        return Ok(over);
                     }
                     // Where the kernel holds the line, one need not look as often.
                     let held = self.cgroup.as_ref().and_then(|cgroup| cgroup.means(Promise::Memory));
@@ -180,8 +182,9 @@ impl Started {
                     self.root.signal(number);
                 }
             }
-            if !settled && round.elapsed() >= SETTLED {
-                // It goes on: from here on little is done, and little should be held for it.
+            if !settled && self.watch.is_none() && round.elapsed() >= SETTLED {
+                // It goes on: from here on little is done, and little should be held for it. Where a program is watched,
+                // nothing may come between two looks.
                 sys::give_back();
                 settled = true;
             }
