@@ -123,12 +123,13 @@ impl Gate {
         call: CallInQuestion<'_>,
         context: &Context,
     ) -> Result<(), CallError> {
-        let question = self.question_of(caller, grant, &call)?;
         let limit = self.config().approvals_per_principal;
         let until = tokio::time::Instant::now() + self.config().approvals_wait;
         let mut decided = self.decided.subscribe();
         loop {
-            let now = self.clock.now();
+            // Made anew each time: what has expired meanwhile is asked again, under another id.
+            let question = self.question_of(caller, grant, &call)?;
+            let (now, new) = (question.requested_at, question.id.clone());
             match self.store.ask(question.clone(), limit).await? {
                 Asked::Approved(id) if self.store.use_up(id.clone(), now).await? => return Ok(()),
                 // Another call of the same kind was quicker.
@@ -142,7 +143,10 @@ impl Gate {
                     return Err(Refusal::ApprovalsFull { principal: question.principal, limit }.into());
                 }
                 Asked::Pending { id, .. } => {
-                    self.announce_approvals();
+                    // Once: whoever waits here hears it too, and would look again and again.
+                    if id == new {
+                        self.announce_approvals();
+                    }
                     let pending = || Refusal::PendingApproval { tool: question.name.clone(), id: id.clone() };
                     tokio::select! {
                         biased;

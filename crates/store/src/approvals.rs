@@ -11,6 +11,10 @@ use crate::open::Store;
 /// How many decided entries a list holds.
 const DECIDED: i64 = 200;
 
+/// The entries that say how something stands: of many that were asked one after the other, the last few.
+const SAME: &str = "a.digest = $1 AND a.kind = $2 AND a.tool = $3 \
+     AND a.state IN ('pending', 'approved', 'rejected') ORDER BY a.requested_at DESC LIMIT 4";
+
 /// Every column of an entry, and whether another text of its name was approved.
 const COLUMNS: &str = "a.id, a.kind, a.tool, a.state, a.sha256, a.principal, a.shown, a.requested_at, a.expires_at, \
      a.decided_at, a.decided_by, a.reason, \
@@ -36,9 +40,7 @@ impl Approvals for Store {
         now: Timestamp,
     ) -> Answer<'_, Option<Asked>> {
         Box::pin(async move {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM approvals a WHERE a.digest = $1 AND a.kind = $2 AND a.tool = $3"
-            );
+            let sql = format!("SELECT {COLUMNS} FROM approvals a WHERE {SAME}");
             let values = vec![digest.into(), kind.as_str().into(), name.into()];
             let rows = self.db.query(sql, values).await?;
             Ok(latest(&rows, now)?.and_then(|record| standing(&record)))
@@ -120,8 +122,7 @@ async fn ask(tx: &mut Tx, question: Question, limit: u32) -> Result<Asked, DbErr
                WHERE state = 'pending' AND expires_at <= $1 AND (principal = $2 OR digest = $3)";
     tx.execute(sql, vec![now.into(), question.principal.as_str().into(), question.digest.into()]).await?;
 
-    let sql =
-        format!("SELECT {COLUMNS} FROM approvals a WHERE a.digest = $1 AND a.kind = $2 AND a.tool = $3");
+    let sql = format!("SELECT {COLUMNS} FROM approvals a WHERE {SAME}");
     let values = vec![question.digest.into(), question.kind.as_str().into(), question.name.as_str().into()];
     if let Some(asked) = latest(&tx.query(sql, values).await?, now)?.and_then(|record| standing(&record)) {
         return Ok(asked);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use covenant_tools::settings::{Calendar, CalendarSource, Chat, GitHub, Provider, Scripts, Settings, Vault};
 
-use crate::config::{Config, calendars, chat, fill, github};
+use crate::config::{Config, calendars, chat, fill, github, workspace};
 use crate::home::Home;
 use crate::secrets::Secrets;
 
@@ -18,7 +18,7 @@ pub(super) fn resolved(
     secrets: &Secrets,
 ) -> (Settings, Vec<String>) {
     let mut left_out = Vec::new();
-    let place = |path: &str| home.root().join(path);
+    let place = |path: &str| workspace::place(home, path, environment);
     let calendars = config.calendars.iter().filter_map(|entry| {
         let made = calendar(entry, &place, secrets);
         kept(made, &format!("calendar `{}`", entry.name), &mut left_out)

@@ -113,6 +113,11 @@ async fn a_call_that_waits_goes_on_when_a_person_decides_or_its_caller_leaves() 
     let id = fixture.waiting().await.remove(0);
     fixture.decide(&id, true).await.unwrap();
     assert!(call.await.unwrap().is_ok());
+    assert_eq!(
+        *news.borrow(),
+        2,
+        "it is told that something waits, and that it was decided, and nothing in between"
+    );
 
     let cancel = CancellationToken::new();
     let call = begin(cancel.clone());
