@@ -268,16 +268,21 @@ impl Gate {
                 });
             }
         }
+        let at = self.clock.now();
         let word = Verdict {
             approve: verdict.approve,
             by: operator.principal().to_string(),
             reason: verdict.reason,
             revise: verdict.revise,
-            at: self.clock.now(),
+            at,
         };
         match self.store.decide(id.clone(), word).await? {
             Decided::Done(ApprovalRecord { entry, .. }) => {
-                self.record_verdict(operator, &entry).await?;
+                if let Err(fault) = self.record_verdict(operator, &entry).await {
+                    // A word without a record does not count. Nothing can have run by it: calls need a record too.
+                    self.store.reopen(id.clone(), at).await?;
+                    return Err(fault.into());
+                }
                 self.announce_approvals();
                 Ok(entry)
             }

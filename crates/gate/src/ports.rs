@@ -191,6 +191,8 @@ pub trait Approvals: Send + Sync {
     ) -> Answer<'_, Option<(ApprovalRecord, Option<ApprovalRecord>)>>;
     /// Takes a person's word for an entry that waits. Of two at once, one counts.
     fn decide(&self, id: ApprovalId, verdict: Verdict) -> Answer<'_, Decided>;
+    /// Takes back the word that was given at that time: the entry waits again.
+    fn reopen(&self, id: ApprovalId, decided_at: Timestamp) -> Answer<'_, ()>;
     /// Uses up the approval of one call; `false` if it was used already, or has expired.
     fn use_up(&self, id: ApprovalId, now: Timestamp) -> Answer<'_, bool>;
 }

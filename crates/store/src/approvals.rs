@@ -107,6 +107,15 @@ impl Approvals for Store {
         })
     }
 
+    fn reopen(&self, id: ApprovalId, decided_at: Timestamp) -> Answer<'_, ()> {
+        Box::pin(async move {
+            let sql = "UPDATE approvals SET state = 'pending', decided_at = NULL, decided_by = '', reason = '' \
+                       WHERE id = $1 AND state IN ('approved', 'rejected') AND decided_at = $2";
+            self.db.execute(sql, vec![id.as_str().into(), decided_at.into()]).await?;
+            Ok(())
+        })
+    }
+
     fn use_up(&self, id: ApprovalId, now: Timestamp) -> Answer<'_, bool> {
         Box::pin(async move {
             let sql = "UPDATE approvals SET state = 'used' \

@@ -86,6 +86,19 @@ async fn an_approved_call_is_made_once() {
 }
 
 #[tokio::test]
+async fn a_word_that_cannot_be_recorded_does_not_count() {
+    let fixture = Fixture::new().await;
+    fixture.grant(json!({"subject": "any", "action": "tool.call.echo", "approval": "ask"})).await;
+    let Refusal::PendingApproval { id, .. } = refusal(fixture.call("echo", json!({"text": "x"})).await)
+    else {
+        panic!("it waits")
+    };
+    fixture.gate.audit().close().await;
+    assert!(matches!(fixture.decide(&id, true).await, Err(DecideError::Fault(_))));
+    assert_eq!(fixture.waiting().await, [id]);
+}
+
+#[tokio::test]
 async fn a_rejected_call_is_told_why_until_its_time_is_over() {
     let fixture = Fixture::new().await;
     fixture.grant(json!({"subject": "any", "action": "tool.call.echo", "approval": "ask"})).await;

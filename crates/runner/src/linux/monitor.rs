@@ -249,10 +249,10 @@ impl Root {
     }
 }
 
-/// Waits for what lost its parent, became our child, and has ended; not for the program.
+/// Waits for what lost its parent, became our child, and has ended; not for the program, whose end is told by its handle.
 fn reap_orphans(program: Pid) {
-    for process in tree::descendants(getpid()).iter().filter(|process| process.pid != program) {
-        // Those that still have their parent are not ours to wait for, and say so.
-        rustix::process::waitpid(Some(process.pid), WaitOptions::NOHANG).ok();
+    while let Some(ended) = sys::ended_child().filter(|&ended| ended != program) {
+        // Nobody else waits for our children, so it is still there to be waited for.
+        rustix::process::waitpid(Some(ended), WaitOptions::NOHANG).ok();
     }
 }

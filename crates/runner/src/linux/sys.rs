@@ -46,6 +46,19 @@ pub(crate) fn give_back() {
     }
 }
 
+/// A child of ours that has ended and was not waited for, if there is one; it can still be waited for afterwards.
+pub(super) fn ended_child() -> Option<Pid> {
+    let mut found = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: the kernel writes one `siginfo_t` to where there is room for one.
+    let asked = unsafe { libc::waitid(libc::P_ALL, 0, found.as_mut_ptr(), how) };
+    // SAFETY: all zeroes are a `siginfo_t`, and the kernel wrote nothing but fields of one.
+    let found = unsafe { found.assume_init() };
+    // SAFETY: what `waitid` fills in has this field; where no child has ended it is zero.
+    let pid = unsafe { found.si_pid() };
+    if asked == 0 { Pid::from_raw(pid) } else { None }
+}
+
 /// Like `fork`, into new namespaces: the child's pid, or none in the child.
 pub(super) fn clone(namespaces: libc::c_int) -> io::Result<Option<Pid>> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {

@@ -104,6 +104,18 @@ async fn an_approved_call_is_made_once(bench: Bench) {
     assert_eq!(store.ask(call(3, 1, "client:a", 5), 5).await.unwrap(), pending(3), "asked anew");
 }
 
+async fn a_word_taken_back_waits_again_and_only_that_word(bench: Bench) {
+    let store = bench.open().await;
+    store.ask(call(1, 1, "client:a", 0), 5).await.unwrap();
+    store.decide(id(1), says(true, "ada", 2)).await.unwrap();
+    store.reopen(id(1), at(1)).await.unwrap();
+    assert_eq!(store.ask(call(2, 1, "client:a", 3), 5).await.unwrap(), Asked::Approved(id(1)));
+    store.reopen(id(1), at(2)).await.unwrap();
+    assert_eq!(store.ask(call(3, 1, "client:a", 4), 5).await.unwrap(), pending(1));
+    let (record, _) = store.approval(id(1), at(5)).await.unwrap().unwrap();
+    assert_eq!((record.entry.decided_at, record.entry.decided_by), (None, None));
+}
+
 async fn an_approved_call_is_not_made_after_its_time(bench: Bench) {
     let store = bench.open().await;
     store.ask(call(1, 1, "client:a", 0), 5).await.unwrap();
@@ -179,6 +191,7 @@ async fn a_text_that_was_rejected_stays_so_until_somebody_revises_it(bench: Benc
 
 on_both!(
     an_approved_call_is_made_once,
+    a_word_taken_back_waits_again_and_only_that_word,
     an_approved_call_is_not_made_after_its_time,
     of_two_verdicts_at_once_one_counts,
     a_changed_text_waits_again_and_knows_what_was_approved,
