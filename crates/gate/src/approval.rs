@@ -1,6 +1,8 @@
 //! What a person decides: calls that a grant wants asked about, and texts that are run. One entry per exact thing, bounded
 //! per principal.
 
+mod view;
+
 use std::time::Duration;
 
 use covenant_model::approval::{Approval, ApprovalKind, ApprovalShown};
@@ -8,7 +10,7 @@ use covenant_model::audit::{Decision, Event, Kind};
 use covenant_model::grant::Grant;
 use covenant_model::id::ApprovalId;
 use covenant_model::principal::Principal;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::authenticate::Caller;
@@ -21,6 +23,9 @@ use crate::refusal::{CallError, Fault, Refusal};
 
 /// How often a call that waits looks whether another daemon on the same database has heard the person.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// The fewest digits of a hash that stand for it: nobody finds a second text that begins with the same by chance.
+const FEWEST_DIGITS: usize = 12;
 
 /// The call a person decides on: a tool, its definition and its arguments.
 pub(crate) struct CallInQuestion<'q> {
@@ -79,6 +84,12 @@ pub enum DecideError {
     )]
     #[expect(missing_docs, reason = "the sentence says what each part is")]
     Other { id: ApprovalId, actual: String, seen: String },
+    /// What is to say which text was seen says too little, or is no hash.
+    #[error(
+        "`{seen}` does not say what you saw: write the hash, or at least its first {FEWEST_DIGITS} hexadecimal digits"
+    )]
+    #[expect(missing_docs, reason = "the sentence says what each part is")]
+    NoHash { seen: String },
     /// Something broke.
     #[error(transparent)]
     Fault(#[from] Fault),
@@ -99,18 +110,19 @@ impl Content<'_> {
 
     /// Binds name and text.
     fn digest(&self) -> [u8; 32] {
-        digest([ApprovalKind::Script.as_str().as_bytes(), self.name.as_bytes(), &self.sha256()])
+        let parts = [ApprovalKind::Script.as_str().as_bytes(), self.name.as_bytes(), &self.sha256()];
+        Sha256::digest(joined(parts)).into()
     }
 }
 
-/// A digest of parts that cannot run into each other.
-fn digest<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> [u8; 32] {
-    let mut digest = Sha256::new();
+/// Parts one after the other, none of which can run into the next.
+fn joined<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> Vec<u8> {
+    let mut joined = Vec::new();
     for part in parts {
-        digest.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
-        digest.update(part);
+        joined.extend_from_slice(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        joined.extend_from_slice(part);
     }
-    digest.finalize().into()
+    joined
 }
 
 impl Gate {
@@ -165,16 +177,23 @@ impl Gate {
         caller: &Caller,
         grant: &Grant,
         call: &CallInQuestion<'_>,
-    ) -> Result<Question, Fault> {
+    ) -> Result<Question, CallError> {
         let principal = caller.principal();
-        let mut shown = call.arguments.clone();
-        shown.remove("token");
-        let arguments = Value::Object(shown.clone()).to_string();
-        let parts = [principal.as_str().as_bytes(), grant.id.as_str().as_bytes(), arguments.as_bytes()];
-        let digest = digest(parts.into_iter().chain([call.definition]));
-        let view = serde_json::to_string_pretty(&json!({"tool": call.tool, "arguments": shown}));
-        self.question(ApprovalKind::Call, call.tool, principal, digest, digest, &view.unwrap_or_default())
-            .map(|question| Question { grant: Some(grant.id.clone()), ..question })
+        let Some(view) = view::of(call.tool, call.arguments, &self.redactor()) else {
+            let reason = format!(
+                "a person must approve this call, and can be shown at most {} KiB of arguments: give it less",
+                view::LONGEST >> 10
+            );
+            return Err(Refusal::InvalidArguments { tool: call.tool.to_owned(), reason }.into());
+        };
+        let arguments = serde_json::to_vec(call.arguments)
+            .map_err(|error| Fault::new("the arguments cannot be written", error))?;
+        let parts =
+            [principal.as_str().as_bytes(), grant.id.as_str().as_bytes(), &arguments, call.definition];
+        // Keyed, as rows name it: what few arguments are possible could be found out from a bare hash.
+        let digest = self.audit().digest(&joined(parts)).0;
+        let question = self.question(ApprovalKind::Call, call.tool, principal, digest, digest, view)?;
+        Ok(Question { grant: Some(grant.id.clone()), ..question })
     }
 
     fn question(
@@ -184,7 +203,7 @@ impl Gate {
         principal: &Principal,
         digest: [u8; 32],
         sha256: [u8; 32],
-        view: &str,
+        view: String,
     ) -> Result<Question, Fault> {
         let now = self.clock.now();
         Ok(Question {
@@ -195,7 +214,7 @@ impl Gate {
             name: name.to_owned(),
             principal: principal.clone(),
             grant: None,
-            view: self.redactor().redact(view).into_owned(),
+            view,
             requested_at: now,
             expires_at: now.plus(self.config().approvals_expire),
         })
@@ -208,8 +227,9 @@ impl Gate {
         content: Content<'_>,
     ) -> Result<Standing, Fault> {
         let (name, sha256) = (content.name, content.sha256());
+        let view = self.redactor().redact(content.text).into_owned();
         let question =
-            self.question(ApprovalKind::Script, name, principal, content.digest(), sha256, content.text)?;
+            self.question(ApprovalKind::Script, name, principal, content.digest(), sha256, view)?;
         let (limit, id) = (self.config().approvals_per_principal, question.id.clone());
         let asked = self.store.ask(question, limit).await?;
         if matches!(&asked, Asked::Pending { id: pending, .. } if *pending == id) {
@@ -217,7 +237,12 @@ impl Gate {
             let mut event =
                 Event::new(principal.as_str(), "gate", Kind::ApprovalRequested, Decision::Refused);
             event.reason = Some(&reason);
-            self.audit().append(std::slice::from_ref(&event), &self.redactor()).await?;
+            let recorded = self.audit().append(std::slice::from_ref(&event), &self.redactor()).await;
+            if let Err(fault) = recorded {
+                // A question without a record was not asked: the next one is, and has its row.
+                self.store.withdraw(id).await?;
+                return Err(fault);
+            }
             self.announce_approvals();
         }
         Ok(Standing::of(asked, limit))
@@ -249,7 +274,7 @@ impl Gate {
         }))
     }
 
-    /// Takes a person's word. With the hash of what they saw, it counts only if that is what is asked.
+    /// Takes a person's word. With the hash of what they saw, or its beginning, it counts only if that is what is asked.
     pub async fn give_verdict(
         &self,
         operator: &Operator,
@@ -259,13 +284,13 @@ impl Gate {
         let missing = || DecideError::Missing { id: id.clone() };
         if let Some(seen) = verdict.sha256 {
             let entry = self.approval(operator, id).await?.ok_or_else(missing)?.approval;
-            let bare = seen.strip_prefix("sha256:").unwrap_or(&seen);
-            if !entry.sha256.eq_ignore_ascii_case(bare) {
-                return Err(DecideError::Other {
-                    id: id.clone(),
-                    actual: entry.sha256,
-                    seen: bare.to_owned(),
-                });
+            let bare = seen.strip_prefix("sha256:").unwrap_or(&seen).to_ascii_lowercase();
+            if bare.len() < FEWEST_DIGITS || !bare.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+                let seen = seen.chars().take(80).flat_map(char::escape_debug).collect();
+                return Err(DecideError::NoHash { seen });
+            }
+            if !entry.sha256.to_ascii_lowercase().starts_with(&bare) {
+                return Err(DecideError::Other { id: id.clone(), actual: entry.sha256, seen: bare });
             }
         }
         let at = self.clock.now();
@@ -277,7 +302,7 @@ impl Gate {
             at,
         };
         match self.store.decide(id.clone(), word).await? {
-            Decided::Done(ApprovalRecord { entry, .. }) => {
+            Decided::Done(entry) => {
                 if let Err(fault) = self.record_verdict(operator, &entry).await {
                     // A word without a record does not count. Nothing can have run by it: calls need a record too.
                     self.store.reopen(id.clone(), at).await?;
@@ -286,7 +311,7 @@ impl Gate {
                 self.announce_approvals();
                 Ok(entry)
             }
-            Decided::Already(ApprovalRecord { entry, .. }) => Err(DecideError::Already(Box::new(entry))),
+            Decided::Already(entry) => Err(DecideError::Already(Box::new(entry))),
             Decided::Missing => Err(missing()),
         }
     }

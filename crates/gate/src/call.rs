@@ -4,6 +4,7 @@ pub(crate) mod trail;
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use covenant_model::audit::{Decision, Digest};
@@ -134,7 +135,7 @@ impl Gate {
         let permit = cleared.into_permit(started.call().clone());
         let ended = run(tool, context, work(permit, context)).await;
         let left = ended.and_then(|output| match output.split() {
-            Ok(output) => Ok(self.leave(output)?),
+            Ok(output) => Ok(self.leave(output, context)?),
             Err(unanswered) => self.pause(tool, unanswered, &started.bound(whole, definition), context),
         });
         match left {
@@ -143,9 +144,13 @@ impl Gate {
         }
     }
 
-    /// Removes secrets and caps the size: nothing leaves without passing here.
-    fn leave(&self, output: RawOutput) -> Result<Redacted, Fault> {
-        output::redact(output, &self.redactor(), self.config().output_bytes)
+    /// Removes secrets and caps the size: nothing leaves without passing here. What was a secret when the call began is
+    /// one to its end: the tool may hold it still.
+    fn leave(&self, output: RawOutput, context: &Context) -> Result<Redacted, Fault> {
+        let now = self.redactor();
+        let then = context.redactor.as_ref().filter(|then| !Arc::ptr_eq(then, &now));
+        let redactors = std::iter::once(&now).chain(then).map(|redactor| &**redactor);
+        output::redact(output, redactors, self.config().output_bytes)
     }
 
     /// Takes up what earlier rounds of this very call left.
@@ -182,8 +187,9 @@ impl Gate {
         if let Why::Unsupported(kind) = unanswered.why {
             return Err(Refusal::ClientCannot { tool: tool.to_owned(), kind }.into());
         }
-        let failed =
-            |reason: &str| Ok(self.leave(ToolCallResult::error(format!("`{tool}` {reason}")).into())?);
+        let failed = |reason: &str| {
+            Ok(self.leave(ToolCallResult::error(format!("`{tool}` {reason}")).into(), context)?)
+        };
         let now = self.clock.now().millis();
         let Some((requests, carried)) = context.outstanding(unanswered.remember, now) else {
             return failed("waits for an answer to nothing");
@@ -196,7 +202,7 @@ impl Gate {
         };
         let mut members = Map::new();
         members.insert("inputRequests".to_owned(), Value::Object(requests));
-        let asked = self.leave(RawOutput::members(members))?;
+        let asked = self.leave(RawOutput::members(members), context)?;
         if asked.is_error() {
             return Ok(asked);
         }

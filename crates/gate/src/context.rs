@@ -1,6 +1,7 @@
 //! What a running tool may know and do beside its arguments: its deadline, cancellation, progress, log messages,
 //! and what it asks its client.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use crate::output::Redacted;
 use crate::refusal::{CallError, Fault, Refusal};
 use crate::seal::Carried;
 pub use crate::trace::Trace;
+use crate::veil::Veil;
 
 /// How many calls may be made within each other.
 const DEEPEST: u32 = 4;
@@ -295,7 +297,7 @@ impl Context {
     /// Reports how far the tool has got.
     pub fn progress(&self, mut progress: Progress) {
         if let Some(listener) = &self.listener {
-            progress.message = progress.message.map(|text| self.redacted(text));
+            progress.message = progress.message.map(|text| self.redacted(&text));
             listener.progress(progress);
         }
     }
@@ -303,12 +305,15 @@ impl Context {
     /// Says something for the caller's log.
     pub fn log(&self, mut message: LogMessage) {
         if let Some(listener) = &self.listener {
-            if let Some(redactor) = &self.redactor {
-                redactor.redact_value(&mut message.data);
-            }
-            message.logger = message.logger.map(|text| self.redacted(text));
+            self.redact(&mut message.data);
+            message.logger = message.logger.map(|text| self.redacted(&text));
             listener.log(message);
         }
+    }
+
+    /// What takes secrets out of texts, for work that goes on beside the call.
+    pub fn veil(&self) -> Veil {
+        Veil::of(self.redactor.iter().cloned().chain(self.renewed()))
     }
 
     /// What the client said it can be asked for.
@@ -353,9 +358,7 @@ impl Context {
         let mut answers = Map::new();
         let mut later = false;
         for (key, mut inquiry) in questions {
-            if let Some(redactor) = &self.redactor {
-                redactor.redact_value(&mut inquiry.params);
-            }
+            self.redact(&mut inquiry.params);
             let answer = match &self.counterpart {
                 Counterpart::Nobody => None,
                 Counterpart::Live(client) => match client.ask(&inquiry).await {
@@ -405,10 +408,25 @@ impl Context {
         (!requests.is_empty()).then_some((requests, carried))
     }
 
-    fn redacted(&self, text: String) -> String {
-        match &self.redactor {
-            Some(redactor) => redactor.redact(&text).into_owned(),
-            None => text,
+    /// The text without secrets, for a tool that cuts or marks it: what is cut apart is not found afterwards.
+    pub fn without_secrets<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.veil().without_secrets(text)
+    }
+
+    /// What removes secrets now, where that is not what did when the call began. A tool may have learned of either.
+    fn renewed(&self) -> Option<Arc<Redactor>> {
+        let now = self.seat.as_ref()?.gate.upgrade()?.redactor();
+        self.redactor.as_ref().is_none_or(|then| !Arc::ptr_eq(then, &now)).then_some(now)
+    }
+
+    fn redact(&self, value: &mut Value) {
+        for redactor in self.renewed().iter().chain(&self.redactor) {
+            redactor.redact_value(value);
         }
+    }
+
+    /// The text without what is a secret, or was one when the call began.
+    pub(crate) fn redacted(&self, text: &str) -> String {
+        self.without_secrets(text).into_owned()
     }
 }

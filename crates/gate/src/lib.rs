@@ -100,6 +100,7 @@ pub mod registry;
 mod seal;
 pub mod tool;
 mod trace;
+mod veil;
 
 pub use approval::{Content, Standing};
 pub use authenticate::{Caller, Credential};
@@ -115,3 +116,4 @@ pub use output::{RawOutput, Redacted};
 pub use refusal::{CallError, Fault, Refusal};
 pub use registry::{Prepared, ToolRegistry};
 pub use tool::Tool;
+pub use veil::Veil;

@@ -242,19 +242,22 @@ impl Gate {
                 match provided.await {
                     Ok(members) => Ok(RawOutput::members(members)),
                     Err(NotProvided::Unanswered(unanswered)) => Ok(unanswered.into()),
-                    Err(why) => Err(self.not_provided(&why)),
+                    Err(why) => Err(self.not_provided(&why, context)),
                 }
             })
         })
         .await
     }
 
-    fn not_provided(&self, why: &NotProvided) -> CallError {
+    fn not_provided(&self, why: &NotProvided, context: &Context) -> CallError {
         match why {
-            NotProvided::NotFound(what) => Refusal::NotFound { what: self.shortened(what) }.into(),
+            NotProvided::NotFound(what) => {
+                Refusal::NotFound { what: self.shortened(&context.redacted(what)) }.into()
+            }
             NotProvided::Unanswered(_) => Fault::new("a question was left open", "unanswered").into(),
             NotProvided::Failed(why) => {
-                Fault::new(self.redactor().shown(why, 1000), "the provider failed").into()
+                let why = self.redactor().shown(&context.redacted(why), 1000);
+                Fault::new(why, "the provider failed").into()
             }
         }
     }

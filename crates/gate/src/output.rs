@@ -1,5 +1,7 @@
 //! What a tool gave back, and what may leave: capped, redacted, serialized once.
 
+mod bytes;
+
 use covenant_model::redact::Redactor;
 use covenant_model::tool::ToolCallResult;
 use serde::Deserialize;
@@ -110,7 +112,11 @@ struct Flag {
 }
 
 /// Caps and redacts. A result over the limit becomes a failure that says so.
-pub(crate) fn redact(output: RawOutput, redactor: &Redactor, limit: usize) -> Result<Redacted, Fault> {
+pub(crate) fn redact<'r>(
+    output: RawOutput,
+    redactors: impl IntoIterator<Item = &'r Redactor>,
+    limit: usize,
+) -> Result<Redacted, Fault> {
     let broken = |error: serde_json::Error| Fault::new("the tool's result is not JSON", error);
     let (json, is_error) = match output.0 {
         Kind::Result(result) => (to_raw_value(&result).map_err(broken)?, result.is_error),
@@ -135,11 +141,19 @@ pub(crate) fn redact(output: RawOutput, redactor: &Redactor, limit: usize) -> Re
         let json = to_raw_value(&ToolCallResult::error(reason)).map_err(broken)?;
         return Ok(Redacted { json, outcome: Outcome::Error });
     }
-    let cleaned = match redactor.redact_json(json.get()) {
-        std::borrow::Cow::Borrowed(_) => None,
-        std::borrow::Cow::Owned(text) => Some(text),
-    };
-    let json = cleaned.map_or(Ok(json), |text| RawValue::from_string(text).map_err(broken))?;
+    let mut json = json;
+    for redactor in redactors {
+        let cleaned = match redactor.redact_json(json.get()) {
+            std::borrow::Cow::Borrowed(_) => None,
+            std::borrow::Cow::Owned(text) => Some(text),
+        };
+        let Some(text) = cleaned else { continue };
+        if let Some(reason) = bytes::withheld(json.get(), redactor) {
+            let json = to_raw_value(&ToolCallResult::error(reason)).map_err(broken)?;
+            return Ok(Redacted { json, outcome: Outcome::Error });
+        }
+        json = RawValue::from_string(text).map_err(broken)?;
+    }
     let outcome = if is_error { Outcome::Error } else { Outcome::Ok };
     Ok(Redacted { json, outcome })
 }
@@ -147,6 +161,21 @@ pub(crate) fn redact(output: RawOutput, redactor: &Redactor, limit: usize) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_that_hold_a_secret_make_the_result_a_failure() {
+        let redactor = Redactor::new([("KEY", "a secret!")]);
+        let given = |said: &str| {
+            let raw = RawOutput::raw(RawValue::from_string(said.to_owned()).unwrap());
+            let redacted = redact(raw, [&redactor], 1000).unwrap();
+            (redacted.json().get().to_owned(), redacted.is_error())
+        };
+        let sound = r#"{"content":[{"type":"image","data":"AAAA"},{"type":"text","text":"a secret!"}]}"#;
+        assert_eq!(given(sound), (sound.replace("a secret!", "[REDACTED:KEY]"), false));
+        let held = r#"{"content":[{"type":"image","data":"/2Egc2VjcmV0IQ=="}]}"#;
+        let told = r#"{"content":[{"type":"text","text":"Error: the image holds the value of the secret KEY and is not given"}],"isError":true}"#;
+        assert_eq!(given(held), (told.to_owned(), true));
+    }
 
     #[test]
     fn a_result_that_says_null_of_its_failure_has_not_failed() {
@@ -158,7 +187,7 @@ mod tests {
             (r#"{"content":[],"isError":"no"}"#, true),
         ] {
             let raw = RawOutput::raw(RawValue::from_string(said.to_owned()).unwrap());
-            let redacted = redact(raw, &Redactor::none(), 1000).unwrap();
+            let redacted = redact(raw, [&Redactor::none()], 1000).unwrap();
             assert_eq!(redacted.is_error(), failed, "{said}");
         }
     }

@@ -94,7 +94,7 @@ pub struct Question {
     pub kind: ApprovalKind,
     /// Binds everything the decision is about. For a call: principal, grant, tool definition and arguments.
     pub digest: [u8; 32],
-    /// What people know it by: of a text its own hash, of a call the digest.
+    /// What people know it by: of a text its own hash, of a call the digest, which is keyed.
     pub sha256: [u8; 32],
     /// The tool, or the name of the text.
     pub name: String,
@@ -138,7 +138,7 @@ pub enum Asked {
 pub struct ApprovalRecord {
     /// What people see of it.
     pub entry: Approval,
-    /// The whole of what was asked.
+    /// The whole of what was asked. Of a call it is kept until nobody can decide or use it any more.
     pub view: String,
 }
 
@@ -161,9 +161,9 @@ pub struct Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decided {
     /// It counts.
-    Done(ApprovalRecord),
+    Done(Approval),
     /// Somebody was quicker, or it no longer waits: how it stands.
-    Already(ApprovalRecord),
+    Already(Approval),
     /// There is no such entry.
     Missing,
 }
@@ -191,7 +191,10 @@ pub trait Approvals: Send + Sync {
     ) -> Answer<'_, Option<(ApprovalRecord, Option<ApprovalRecord>)>>;
     /// Takes a person's word for an entry that waits. Of two at once, one counts.
     fn decide(&self, id: ApprovalId, verdict: Verdict) -> Answer<'_, Decided>;
-    /// Takes back the word that was given at that time: the entry waits again.
+    /// Takes back a question that nobody was told of, if it still waits.
+    fn withdraw(&self, id: ApprovalId) -> Answer<'_, ()>;
+    /// Takes back the word that was given at that time: the entry waits again. A call that was rejected has nothing left
+    /// to be shown: it expires, and is asked anew.
     fn reopen(&self, id: ApprovalId, decided_at: Timestamp) -> Answer<'_, ()>;
     /// Uses up the approval of one call; `false` if it was used already, or has expired.
     fn use_up(&self, id: ApprovalId, now: Timestamp) -> Answer<'_, bool>;

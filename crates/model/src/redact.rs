@@ -20,11 +20,12 @@ mod tests;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use self::scan::Cover;
+use self::scan::{Cover, joined};
 use self::search::Search;
 pub use self::stream::Stream;
 
@@ -68,6 +69,22 @@ impl Redactor {
         }
         cover.plain(bytes, bytes.len(), &mut out);
         Cow::Owned(out)
+    }
+
+    /// A part of the bytes without secrets, those included that begin before it or end behind it.
+    pub fn redact_part(&self, bytes: &[u8], part: Range<usize>) -> Vec<u8> {
+        let mut out = Vec::with_capacity(part.len());
+        let (mut done, last) = (part.start, part.end.min(bytes.len()));
+        for found in joined(self.search.scan(bytes, 0, bytes.len())) {
+            let (start, end) = (found.start.max(done), found.end.min(last));
+            if start < end {
+                out.extend_from_slice(bytes.get(done..start).unwrap_or_default());
+                out.extend_from_slice(self.search.label(found.label).as_bytes());
+                done = end;
+            }
+        }
+        out.extend_from_slice(bytes.get(done..last).unwrap_or_default());
+        out
     }
 
     /// A text for a message: without secrets, and only then cut to that many characters.

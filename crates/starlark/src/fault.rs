@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::syntax::Span;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// What every step of the interpreter gives: a value, or the fault that ends the run.
@@ -65,8 +66,7 @@ impl Fault {
     /// The error that the caller of the interpreter sees.
     pub(crate) fn into_error(self, file: &str) -> Error {
         let at = self.0.at.unwrap_or(Span { line: 1, column: 1 });
-        let mut message = self.0.message;
-        shorten(&mut message, MESSAGE);
+        let mut message = whole(&self.0.message).into_owned();
         if self.0.left.len() + usize::from(self.0.here.is_some()) > 1 {
             for (name, line) in &self.0.left {
                 let _ = write!(message, "\n  in function {name}, line {line}");
@@ -79,14 +79,11 @@ impl Fault {
     }
 }
 
-/// Cuts a text at that many bytes, at a character, and says so.
-pub(crate) fn shorten(text: &mut String, most: usize) {
-    if text.len() > most {
-        let mut end = most;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        text.push('…');
+/// The text if it is short enough for a message, else how long it is. Not its beginning: a part of a secret would not be
+/// known as one.
+pub(crate) fn whole(text: &str) -> Cow<'_, str> {
+    if text.len() <= MESSAGE {
+        return Cow::Borrowed(text);
     }
+    Cow::Owned(format!("a message of {} characters, which is too long to be shown", text.chars().count()))
 }

@@ -99,7 +99,7 @@ impl Lexer {
                 c if c.is_ascii_digit() => self.number(span)?,
                 '.' if self.cursor.ahead(1).is_some_and(|c| c.is_ascii_digit()) => self.number(span)?,
                 '"' | '\'' => self.string("", span)?,
-                c if c == '_' || c.is_alphabetic() => self.word(span)?,
+                c if c == '_' || c.is_ascii_alphabetic() => self.word(span)?,
                 _ => self.sign(next, span)?,
             }
         }
@@ -192,8 +192,9 @@ impl Lexer {
         }
     }
 
+    /// Names are ASCII: of two that look alike, whoever approves a script could take one for the other.
     fn word(&mut self, span: Span) -> Outcome<()> {
-        let text = self.cursor.take_while(|c| c == '_' || c.is_alphanumeric());
+        let text = self.cursor.take_while(|c| c == '_' || c.is_ascii_alphanumeric());
         if matches!(self.cursor.peek(), Some('"' | '\'')) {
             return self.string(&text, span);
         }

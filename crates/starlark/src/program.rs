@@ -24,7 +24,7 @@ pub struct Program {
 pub enum Entry<'a> {
     /// `main()` if it is defined, else the value of `result`, else all public globals as an object.
     Default,
-    /// That function with those arguments.
+    /// That function with those arguments; one of [`Program::functions`].
     Function {
         /// Its name.
         name: &'a str,
@@ -42,6 +42,9 @@ pub fn parse(file: &str, text: &str) -> Result<Program, Error> {
 fn read(text: &str) -> Outcome<Code> {
     if text.len() > MAX_SOURCE {
         return Err(Fault::new(format!("the script has {} bytes; {MAX_SOURCE} are allowed", text.len())));
+    }
+    if text.contains('\0') {
+        return Err(Fault::new("the script has a NUL, which nobody who reads it can see; take it out"));
     }
     resolve::resolve(parser::parse(lexer::tokens(text)?)?)
 }
@@ -100,7 +103,10 @@ impl Program {
         match entry {
             Entry::Default => self.default(&mut machine),
             Entry::Function { name, arguments } => {
-                let Some(function) = self.global(&machine, name) else {
+                // What is not listed is the script's own, and what it was approved for is not what a caller makes of it.
+                let public = self.functions().contains(&name);
+                let Some(function @ Value::Function(_)) = self.global(&machine, name).filter(|_| public)
+                else {
                     return Err(Fault::new(format!("the script has no function `{name}`")));
                 };
                 let mut given = Arguments::new(meter)?;

@@ -22,12 +22,32 @@ pub(super) fn refusals(sources: &[Source]) -> Vec<Breach> {
     missing(sources, variants)
 }
 
-/// Every JSON-RPC code of the MCP face is explained.
+/// Every JSON-RPC code of the MCP face and every word of the REST face is explained.
 pub(super) fn codes(sources: &[Source]) -> Vec<Breach> {
-    let face = sources.iter().filter(|source| source.ends("rs") && source.is_in("crates/mcp/src"));
-    let used: BTreeSet<String> =
-        face.flat_map(|source| code(&source.text).lines().flat_map(codes_in).collect::<Vec<_>>()).collect();
+    let face = |folder| sources.iter().filter(move |source| source.ends("rs") && source.is_in(folder));
+    let mut used: BTreeSet<String> = face("crates/mcp/src")
+        .flat_map(|source| code(&source.text).lines().flat_map(codes_in).collect::<Vec<_>>())
+        .collect();
+    let words: Vec<String> =
+        face("crates/daemon/src/http").flat_map(|source| words_in(&source.text)).collect();
+    if words.is_empty() && face("crates/daemon/src/http").next().is_some() {
+        return vec![Wrong(
+            "crates/daemon/src/http makes no `Failure::new(StatusCode::…, \"word\", …)` any more".into(),
+        )];
+    }
+    used.extend(words);
     missing(sources, used)
+}
+
+/// The words of the REST errors that are made there: what follows the status in `Failure::new(StatusCode::…, "word", …)`.
+fn words_in(text: &str) -> Vec<String> {
+    let made = text.split("::new(").skip(1).filter_map(|rest| {
+        let (status, behind) = rest.trim_start().strip_prefix("StatusCode::")?.split_once(',')?;
+        let plain = status.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        let word = behind.trim_start().strip_prefix('"')?.split_once('"')?.0;
+        plain.then(|| word.to_owned())
+    });
+    made.collect()
 }
 
 fn missing(sources: &[Source], words: impl IntoIterator<Item = String>) -> Vec<Breach> {
@@ -87,5 +107,17 @@ mod tests {
         ];
         assert_eq!(refusals(&sources), [Wrong("docs/errors.md does not explain `Unauthenticated`".into())]);
         assert_eq!(codes(&sources), [Wrong("docs/errors.md does not explain `-31001`".into())]);
+    }
+
+    #[test]
+    fn a_word_of_the_rest_face_without_an_explanation_is_found() {
+        let made = "Self::new(StatusCode::BAD_REQUEST, \"malformed\", message, CORRECT);\n\
+                    Failure::new(\n    StatusCode::CONFLICT,\n    \"decided\",\n    x,\n);\n\
+                    Response::new(StatusCode::OK, other); Finding::new(\"no\");";
+        let sources = [
+            Source { path: "crates/daemon/src/http/reply.rs".into(), text: made.into() },
+            Source { path: CATALOGUE.into(), text: "| `malformed` | 400 |".into() },
+        ];
+        assert_eq!(codes(&sources), [Wrong("docs/errors.md does not explain `decided`".into())]);
     }
 }

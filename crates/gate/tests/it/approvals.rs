@@ -1,13 +1,16 @@
 //! What a person decides, and calls within calls: once for each word, for exactly what was asked, and as deep as is allowed.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use covenant_gate::approval::{DecideError, NewVerdict};
 use covenant_gate::arguments::Arguments;
 use covenant_gate::config::Config;
 use covenant_gate::tool::Run;
-use covenant_gate::{CallError, CallRequest, Content, Context, Permit, RawOutput, Redacted, Refusal, Tool};
+use covenant_gate::{
+    CallError, CallRequest, Content, Context, Gate, Permit, Prepared, RawOutput, Redacted, Refusal, Tool,
+};
 use covenant_model::id::ApprovalId;
 use covenant_model::redact::Redactor;
 use covenant_model::tool::{ToolCallResult, ToolSpec};
@@ -99,6 +102,92 @@ async fn a_word_that_cannot_be_recorded_does_not_count() {
 }
 
 #[tokio::test]
+async fn a_question_that_cannot_be_recorded_is_not_asked() {
+    /// Closes the log, and asks.
+    struct Closes(Arc<Gate>, Arc<Mutex<String>>);
+    impl Tool for Closes {
+        fn spec(&self) -> ToolSpec {
+            ToolSpec::new("closes".parse().unwrap(), "Closes.", json!({"type": "object"}))
+        }
+        fn run<'a>(&'a self, _: Permit, _: Arguments, context: &'a Context) -> Run<'a> {
+            Box::pin(async move {
+                self.0.audit().close().await;
+                let standing = context.standing(Content { name: "a.star", text: "x = 1" }).await;
+                *self.1.lock().unwrap() = standing.unwrap_err().to_string();
+                ToolCallResult::text("closed").into()
+            })
+        }
+    }
+    let fixture = Fixture::new().await;
+    let told = Arc::new(Mutex::default());
+    let tool = Closes(Arc::clone(&fixture.gate), Arc::clone(&told));
+    fixture.gate.exchange_tools(&BTreeSet::new(), vec![Prepared::new(Arc::new(tool)).unwrap()]);
+    fixture.grant(json!({"subject": "any", "action": "tool.call.closes"})).await;
+    let _ = fixture.call("closes", json!({})).await;
+    assert!(told.lock().unwrap().contains("audit log"), "{told:?}");
+    assert_eq!(fixture.waiting().await, []);
+}
+
+#[tokio::test]
+async fn an_approval_is_for_all_arguments_and_a_token_is_not_shown() {
+    struct Signs;
+    impl Tool for Signs {
+        fn spec(&self) -> ToolSpec {
+            ToolSpec::new("signs".parse().unwrap(), "Signs.", json!({"type": "object"}))
+        }
+        fn run<'a>(&'a self, _: Permit, _: Arguments, _: &'a Context) -> Run<'a> {
+            Box::pin(async { ToolCallResult::text("signed").into() })
+        }
+    }
+    let fixture = Fixture::new().await;
+    fixture.gate.exchange_tools(&BTreeSet::new(), vec![Prepared::new(Arc::new(Signs)).unwrap()]);
+    fixture.grant(json!({"subject": "any", "action": "tool.call.signs", "approval": "ask"})).await;
+    let call = |token: &str| fixture.call("signs", json!({"pin": 1234, "token": token}));
+    let Refusal::PendingApproval { id, .. } = refusal(call("for ada").await) else { panic!("it waits") };
+    let shown = fixture.gate.approval(&fixture.operator(), &id).await.unwrap().unwrap();
+    assert!(shown.content.contains(r#""token": "[not shown]""#), "{}", shown.content);
+    assert!(!shown.content.contains("for ada"), "{}", shown.content);
+    fixture.decide(&id, true).await.unwrap();
+    assert!(matches!(refusal(call("for eve").await), Refusal::PendingApproval { .. }), "another token");
+    assert!(call("for ada").await.is_ok());
+}
+
+#[tokio::test]
+async fn what_a_row_says_of_a_call_is_keyed() {
+    let fixture = Fixture::new().await;
+    let grant = json!({"subject": "any", "action": "tool.resource.shelf", "approval": "ask"});
+    let grant =
+        fixture.gate.grant(&fixture.operator(), serde_json::from_value(grant).unwrap()).await.unwrap();
+    let context = Context::new(CancellationToken::new());
+    let asked = fixture.gate.read_resource(fixture.admitted(), "test://one", context).await;
+    let Refusal::PendingApproval { id, .. } = refusal(asked) else { panic!("it waits") };
+    fixture.decide(&id, true).await.unwrap();
+    let mut bound = Vec::new();
+    let principal = fixture.admitted().caller().principal().to_string();
+    for part in [principal.as_str(), grant.grant.id.as_str(), r#"{"uri":"test://one"}"#, ""] {
+        bound.extend_from_slice(&u64::try_from(part.len()).unwrap().to_be_bytes());
+        bound.extend_from_slice(part.as_bytes());
+    }
+    let keyed = fixture.gate.audit().digest(&bound).to_string();
+    let rows = fixture.rows();
+    let row = rows.iter().find(|row| row["kind"] == "ApprovalDecided").unwrap();
+    let keyed = keyed.rsplit(':').next().unwrap();
+    assert!(row["reason"].as_str().unwrap().ends_with(&format!("sha256:{keyed}")), "{row}");
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_be_shown_is_not_asked() {
+    let fixture = Fixture::new().await;
+    fixture.grant(json!({"subject": "any", "action": "tool.call.echo", "approval": "ask"})).await;
+    let refused = refusal(fixture.call("echo", json!({"text": "x".repeat(256 << 10)})).await);
+    assert!(
+        matches!(&refused, Refusal::InvalidArguments { reason, .. } if reason.contains("256 KiB")),
+        "{refused}"
+    );
+    assert_eq!(fixture.waiting().await, []);
+}
+
+#[tokio::test]
 async fn a_rejected_call_is_told_why_until_its_time_is_over() {
     let fixture = Fixture::new().await;
     fixture.grant(json!({"subject": "any", "action": "tool.call.echo", "approval": "ask"})).await;
@@ -153,6 +242,9 @@ async fn a_text_stands_as_its_name_and_every_byte_of_it_were_decided() {
     let other = NewVerdict { approve: true, sha256: Some("00".repeat(32)), ..NewVerdict::default() };
     let refused = fixture.gate.give_verdict(&fixture.operator(), &id, other).await;
     assert!(matches!(refused, Err(DecideError::Other { .. })), "{refused:?}");
+    let short = NewVerdict { approve: true, sha256: Some("00".to_owned()), ..NewVerdict::default() };
+    let refused = fixture.gate.give_verdict(&fixture.operator(), &id, short).await;
+    assert!(matches!(refused, Err(DecideError::NoHash { .. })), "{refused:?}");
     fixture.decide(&id, true).await.unwrap();
     assert_eq!(stands("a.star", "x = 1").await, "Approved");
     assert!(stands("a.star", "x = 1 ").await.starts_with("Modified("));

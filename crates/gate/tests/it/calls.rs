@@ -1,10 +1,15 @@
 //! The path of one call: its order, its rows, and every way it can end.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use covenant_gate::context::{Listener, LogMessage, Progress, Trace};
-use covenant_gate::{CallError, CallRequest, Context, Refusal};
+use covenant_gate::arguments::Arguments;
+use covenant_gate::config::Config;
+use covenant_gate::context::{Level, Listener, LogMessage, Progress, Trace};
+use covenant_gate::tool::Run;
+use covenant_gate::{CallError, CallRequest, Context, Gate, Permit, Prepared, Refusal, Tool};
 use covenant_model::redact::Redactor;
+use covenant_model::tool::{ToolCallResult, ToolSpec};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -194,6 +199,50 @@ async fn progress_reaches_the_listener_redacted() {
         .unwrap();
     let heard = heard.0.lock().unwrap();
     assert_eq!(heard[0].message.as_deref(), Some("at [REDACTED:KEY]"));
+}
+
+#[tokio::test]
+async fn what_became_a_secret_during_a_call_or_was_one_before_is_not_said() {
+    /// Changes the secrets, and says the old and the new one.
+    struct Changes(Arc<Gate>);
+    impl Tool for Changes {
+        fn spec(&self) -> ToolSpec {
+            ToolSpec::new("changes".parse().unwrap(), "Changes.", json!({"type": "object"}))
+        }
+        fn run<'a>(&'a self, _: Permit, _: Arguments, context: &'a Context) -> Run<'a> {
+            Box::pin(async move {
+                self.0.set_redactor(Redactor::new([("NEW", "n3w-secret")]));
+                let said = || "s3cret-one n3w-secret".to_owned();
+                context.log(LogMessage { level: Level::Info, logger: Some(said()), data: json!([said()]) });
+                context.progress(Progress { progress: 1.0, total: None, message: Some(said()) });
+                ToolCallResult::text(said()).into()
+            })
+        }
+    }
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<String>>);
+    impl Listener for Heard {
+        fn progress(&self, progress: Progress) {
+            self.0.lock().unwrap().push(format!("{progress:?}"));
+        }
+        fn log(&self, message: LogMessage) {
+            self.0.lock().unwrap().push(format!("{message:?}"));
+        }
+    }
+    let fixture = Fixture::with(Config { rate: 0.0, ..Config::default() }, leaky()).await;
+    let tool = Prepared::new(Arc::new(Changes(Arc::clone(&fixture.gate)))).unwrap();
+    fixture.gate.exchange_tools(&BTreeSet::new(), vec![tool]);
+    fixture.grant(json!({"subject": "any", "action": "tool.call.*"})).await;
+    let heard = Arc::new(Heard::default());
+    let context = Context::new(CancellationToken::new()).heard_by(heard.clone());
+    let result = fixture.call_in("changes", json!({}), context).await.unwrap();
+    let mut all = heard.0.lock().unwrap().clone();
+    assert_eq!(all.len(), 2);
+    all.push(result.json().get().to_owned());
+    for said in all {
+        assert!(said.contains("[REDACTED:KEY] [REDACTED:NEW]"), "{said}");
+        assert!(!said.contains("s3cret-one") && !said.contains("n3w-secret"), "{said}");
+    }
 }
 
 #[tokio::test]

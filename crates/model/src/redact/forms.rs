@@ -125,7 +125,12 @@ fn written(text: &str, forms: &mut Vec<Form>) {
     }
     forms.push(hex(bytes));
     forms.extend(URL_STYLES.iter().map(|style| url(bytes, style)));
-    forms.extend(JSON_STYLES.iter().map(|style| json(text, style)));
+    for style in &JSON_STYLES {
+        let once = json(text, style);
+        // JSON within JSON: only what has something to escape is written in another way.
+        forms.push(again(&once, style));
+        forms.push(once);
+    }
 }
 
 /// The base64 of the bytes after `lead` unknown ones: only the characters that do not depend on the neighbours.
@@ -227,6 +232,19 @@ fn json(text: &str, style: &JsonStyle) -> Form {
             c if c < ' ' || (style.ascii && !c.is_ascii()) => escape(c, &mut form),
             c => form.push(c.encode_utf8(&mut [0; 4]).as_bytes()),
         }
+    }
+    form
+}
+
+/// What was escaped, escaped once more.
+fn again(once: &Form, style: &JsonStyle) -> Form {
+    let mut form = Form::default();
+    for (&byte, &fold) in once.bytes.iter().zip(&once.folds) {
+        if matches!(byte, b'"' | b'\\') || (byte == b'/' && style.slash) {
+            form.push(b"\\");
+        }
+        form.bytes.push(byte);
+        form.folds.push(fold);
     }
     form
 }

@@ -11,7 +11,7 @@ use memchr::{memchr, memchr_iter, memchr2, memrchr};
 use serde_json::{Map, Value};
 
 use super::Redactor;
-use super::scan::{Cover, Found};
+use super::scan::{Found, joined};
 use super::search::Search;
 
 /// A serialised text without secrets.
@@ -48,20 +48,6 @@ fn edited(search: &Search, json: &str, edits: &[Edit]) -> String {
     }
     out.push_str(json.get(done..).unwrap_or_default());
     out
-}
-
-/// The stretches that places, in order, cover together.
-fn joined(places: impl Iterator<Item = Found>) -> Vec<Found> {
-    let mut cover = Cover::default();
-    let mut stretches: Vec<Found> = Vec::new();
-    for found in places {
-        if !cover.joins(found) {
-            stretches.push(found);
-        } else if let Some(last) = stretches.last_mut() {
-            last.end = last.end.max(found.end);
-        }
-    }
-    stretches
 }
 
 /// A walk over the text from string to string.

@@ -133,3 +133,17 @@ impl Cover {
         }
     }
 }
+
+/// The stretches that places, in order, cover together.
+pub(super) fn joined(places: impl Iterator<Item = Found>) -> Vec<Found> {
+    let mut cover = Cover::default();
+    let mut stretches: Vec<Found> = Vec::new();
+    for found in places {
+        if !cover.joins(found) {
+            stretches.push(found);
+        } else if let Some(last) = stretches.last_mut() {
+            last.end = last.end.max(found.end);
+        }
+    }
+    stretches
+}

@@ -36,6 +36,9 @@ fn a_secret_is_replaced_in_every_form_it_is_written_in() {
         r#"p\u00e4$s w/rd\"<1>"#,
         r#"p\u00E4$s w\/rd\"<1>"#,
         r#"pä$s w/rd\"\u003c1\u003E"#,
+        r#"pä$s w/rd\\\"<1>"#,
+        r#"p\\u00E4$s w/rd\\\"<1>"#,
+        r#"pä$s w\\\/rd\\\"<1>"#,
     ] {
         assert_eq!(redactor.redact(&format!("x {form} y")), "x [REDACTED:KEY] y", "{form}");
     }
@@ -179,6 +182,17 @@ fn json_is_decoded_before_it_is_compared_and_stays_valid() {
 }
 
 #[test]
+fn a_secret_is_found_in_json_within_json_within_json() {
+    let secret = "a\"b\\c\nd/é";
+    let mut text = json!({"k": format!("<{secret}>")});
+    for _ in 0..3 {
+        let redacted = knows(secret).redact_json(&text.to_string()).into_owned();
+        assert!(redacted.contains("<[REDACTED:KEY]>"), "{redacted}");
+        text = json!({"k": text.to_string()});
+    }
+}
+
+#[test]
 fn a_secret_that_is_json_itself_is_found_across_values() {
     let redactor = knows(r#"{"user":"bob","pin":4711}"#);
     let json = r#"{"a":{"user":"bob","pin":4711},"b":["bob",4711]}"#;
@@ -231,6 +245,25 @@ fn a_stream_finds_a_secret_that_arrives_byte_by_byte_and_holds_little_back() {
     }
     stream.finish(&mut out);
     assert_eq!(String::from_utf8(out).unwrap(), redactor.redact(&text));
+}
+
+#[test]
+fn a_part_is_redacted_as_if_all_of_it_were_seen() {
+    let redactor = knows("hunter22");
+    let text = "a hunter22hunter22 b hunter22";
+    let hidden = |part| String::from_utf8(redactor.redact_part(text.as_bytes(), part)).unwrap();
+    assert_eq!(hidden(0..text.len()), redactor.redact(text));
+    for (part, left) in [
+        (0..5, "a [REDACTED:KEY]"),
+        (5..20, "[REDACTED:KEY] b"),
+        (9..11, "[REDACTED:KEY]"),
+        (18..21, " b "),
+        (18..28, " b [REDACTED:KEY]"),
+        (3..3, ""),
+        (20..99, " [REDACTED:KEY]"),
+    ] {
+        assert_eq!(hidden(part.clone()), left, "{part:?}");
+    }
 }
 
 #[test]

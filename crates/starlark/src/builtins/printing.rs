@@ -1,7 +1,7 @@
 //! `str`, `repr`, `print`, `fail`, `format`.
 
 use crate::eval::{Arguments, Machine};
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Fault, Outcome, whole};
 use crate::meter::Gather;
 use crate::value::{Value, Writer, show};
 
@@ -46,9 +46,7 @@ pub(super) fn print(machine: &mut Machine<'_>, arguments: Arguments) -> Outcome<
 
 pub(super) fn fail(machine: &mut Machine<'_>, arguments: Arguments) -> Outcome<Value> {
     let writer = joined(machine, arguments, "fail")?;
-    // The message is cut where it leaves; nobody reads megabytes.
-    let message: String = writer.as_str().chars().take(8 * 1024).collect();
-    Err(Fault::new(format!("fail: {message}")))
+    Err(Fault::new(format!("fail: {}", whole(writer.as_str()))))
 }
 
 pub(super) fn format(machine: &mut Machine<'_>, arguments: Arguments) -> Outcome<Value> {

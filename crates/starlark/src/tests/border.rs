@@ -37,13 +37,22 @@ fn a_function_is_called_by_name_with_json() {
     );
     assert_eq!(call(text, "add", &[]), Err("test.star:1:1: add() needs the argument `a`".to_owned()));
     assert_eq!(call(text, "sub", &[]), Err("test.star:1:1: the script has no function `sub`".to_owned()));
-    assert_eq!(call(text, "x", &[]), Err("test.star:1:1: a value of type int cannot be called".to_owned()));
     assert_eq!(call(text, "boom", &[]), Err("test.star:3:17: fail: no 1".to_owned()));
     let large = json!(u64::MAX);
     assert_eq!(
         call("def f(x): return [x, x > 0]", "f", std::slice::from_ref(&large)),
         Ok(json!([large, true]))
     );
+}
+
+#[test]
+fn a_function_is_called_only_if_it_is_listed() {
+    let text = "def f(): return _own('f')\ndef _own(x): return x\nget = http.get\nsize = len\nx = 1\ny = lambda: 1\nh = http";
+    for name in ["_own", "get", "size", "x", "y", "h", "http.get", "len", ""] {
+        let reason = format!("test.star:1:1: the script has no function `{name}`");
+        assert_eq!(call(text, name, &[json!("https://a.test")]), Err(reason));
+    }
+    assert_eq!(call(text, "f", &[]), Ok(json!("f")));
 }
 
 #[test]

@@ -189,7 +189,40 @@ fn a_text_has_a_size() {
 #[test]
 fn a_message_has_a_size() {
     let error = account("fail('x' * 1000000)", SMALL).unwrap_err();
-    assert!(error.message.len() < 10_000);
+    assert_eq!(error.message, "fail: a message of 1000000 characters, which is too long to be shown");
+}
+
+#[test]
+fn a_message_shows_a_text_whole_or_not_at_all() {
+    for (expression, message) in [
+        ("{}['é' * 80]", format!("the dict has no key \"{}\"", "é".repeat(80))),
+        ("{}['x' * 81]", "the dict has no key a string of 81 characters".to_owned()),
+        ("int('7x' * 450)", "int() cannot read a string of 900 characters in base 10".to_owned()),
+        (
+            "fail('x' * 8192, 'y')",
+            "fail: a message of 8194 characters, which is too long to be shown".to_owned(),
+        ),
+        ("fail('x' * 8190)", "a message of 8196 characters, which is too long to be shown".to_owned()),
+    ] {
+        let error = account(expression, SMALL).unwrap_err();
+        assert_eq!(error.message, message, "{expression}");
+    }
+}
+
+#[test]
+fn what_nobody_sees_is_in_no_script_and_names_that_look_alike_are_one() {
+    for (text, message) in [
+        ("x = 1\0", "the script has a NUL, which nobody who reads it can see; take it out"),
+        ("# \0\nx = 1", "the script has a NUL, which nobody who reads it can see; take it out"),
+        ("p\u{430}y = 1", "unexpected character "),
+        ("\u{3164} = 1", "unexpected character "),
+        ("x\u{115f} = 1", "unexpected character "),
+        ("x = {}.k\u{fb01}", "unexpected character "),
+    ] {
+        let said = parse("test.star", text).unwrap_err().message;
+        assert!(said.starts_with(message), "{text:?}: {said}");
+    }
+    assert!(parse("test.star", "x = '\u{430}\u{3164}' # \u{430}").is_ok(), "texts and comments are anyone's");
 }
 
 #[test]

@@ -2,10 +2,13 @@
 
 use super::{Value, Writer};
 use crate::eval::Names;
-use crate::fault::{Outcome, shorten};
+use crate::fault::Outcome;
 use crate::meter::Meter;
 use crate::number::show_float;
 use std::rc::Rc;
+
+/// The most characters of a text in a message.
+const SHOWN: usize = 80;
 
 /// As `str` shows it.
 pub(crate) fn plain(writer: &mut Writer, names: &Names, value: &Value) -> Outcome<()> {
@@ -20,16 +23,13 @@ pub(crate) fn repr(writer: &mut Writer, names: &Names, value: &Value) -> Outcome
     Shower { writer, names, open: Vec::new() }.value(value)
 }
 
-/// The beginning of a `repr`, for messages.
+/// A short `repr`, for messages. What is long is counted and not begun: a part of a secret would not be known as one.
 pub(crate) fn brief(meter: &Rc<Meter>, names: &Names, value: &Value) -> String {
-    let shown = match value {
-        Value::Text(text) => {
-            let mut begun: String = text.chars().take(80).collect();
-            if begun.len() < text.len() {
-                begun.push('…');
-            }
-            format!("{begun:?}")
-        }
+    match value {
+        Value::Text(text) => match text.chars().count() {
+            0..=SHOWN => format!("{:?}", &***text),
+            count => format!("a string of {count} characters"),
+        },
         Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::None => {
             let written = meter.writer().and_then(|mut writer| {
                 repr(&mut writer, names, value)?;
@@ -38,10 +38,7 @@ pub(crate) fn brief(meter: &Rc<Meter>, names: &Names, value: &Value) -> String {
             written.unwrap_or_default()
         }
         _ => format!("a {}", value.kind()),
-    };
-    let mut shown = shown;
-    shorten(&mut shown, 200);
-    shown
+    }
 }
 
 struct Shower<'a> {
