@@ -12,7 +12,7 @@ pub const RANDOM_BYTES: usize = 10;
 
 /// A text that is not an identifier of the wanted kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a {kind} id: those look like `{prefix}…`")]
+#[error("`{text}` is not {kind} id: those look like `{prefix}…`")]
 pub struct BadId {
     text: String,
     kind: &'static str,
@@ -88,13 +88,13 @@ macro_rules! id {
 }
 
 id!(/// One call through the gate.
-    CallId, "call_", "call");
+    CallId, "call_", "a call");
 id!(/// One grant.
-    GrantId, "grant_", "grant");
+    GrantId, "grant_", "a grant");
 id!(/// One entry waiting for a person's decision.
-    ApprovalId, "appr_", "approval");
+    ApprovalId, "appr_", "an approval");
 id!(/// One stored token, never the token itself.
-    TokenId, "tok_", "token");
+    TokenId, "tok_", "a token");
 
 #[cfg(test)]
 mod tests {
@@ -110,6 +110,8 @@ mod tests {
 
     #[test]
     fn ids_of_another_kind_or_with_odd_characters_are_refused() {
+        let error = "x".parse::<ApprovalId>().unwrap_err();
+        assert_eq!(error.to_string(), "`x` is not an approval id: those look like `appr_…`");
         for text in ["", "grant_", "call_abc", "grant_ABC", "grant_a b", "grant_../x"] {
             assert!(text.parse::<GrantId>().is_err(), "{text}");
         }

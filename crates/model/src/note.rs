@@ -43,8 +43,6 @@ pub struct Hit {
     pub path: String,
     /// What it is called.
     pub title: String,
-    /// The place where the words stand, with `**` around each.
-    pub snippet: String,
     /// When its content was last written, in nanoseconds since 1970.
     pub modified: i64,
 }

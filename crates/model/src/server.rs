@@ -19,6 +19,6 @@ pub use entry::{Entry, EraChoice, Isolation, SandboxEntry, Start, Transport};
 pub use expand::{Lookup, NotExpanded, Sight, expand, expand_url};
 pub use names::{exposed, offered};
 pub use plan::{Plan, Prefix, Program, Reach, Web, WebTransport};
-pub use reserved::{built_in, reserved};
+pub use reserved::{BUILT_IN, built_in, reserved};
 pub use resolve::{BadEntry, check_name};
 pub use status::{Phase, RefusedTool, ServerAdded, ServerState, ServerStatus, ServerTest, Servers};

@@ -15,8 +15,8 @@ const DECIDED: i64 = 200;
 const SAME: &str = "a.digest = $1 AND a.kind = $2 AND a.tool = $3 \
      AND a.state IN ('pending', 'approved', 'rejected') ORDER BY a.requested_at DESC LIMIT 4";
 
-/// Every column of an entry, and whether another text of its name was approved.
-const COLUMNS: &str = "a.id, a.kind, a.tool, a.state, a.sha256, a.principal, a.shown, a.requested_at, a.expires_at, \
+/// Every column of an entry but what is shown, which is long, and whether another text of its name was approved.
+const COLUMNS: &str = "a.id, a.kind, a.tool, a.state, a.sha256, a.principal, a.requested_at, a.expires_at, \
      a.decided_at, a.decided_by, a.reason, \
      (SELECT count(*) FROM approvals e WHERE e.kind = a.kind AND e.tool = a.tool AND e.state = 'approved' \
       AND e.digest <> a.digest AND a.kind <> 'call') AS earlier";
@@ -43,7 +43,7 @@ impl Approvals for Store {
             let sql = format!("SELECT {COLUMNS} FROM approvals a WHERE {SAME}");
             let values = vec![digest.into(), kind.as_str().into(), name.into()];
             let rows = self.db.query(sql, values).await?;
-            Ok(latest(&rows, now)?.and_then(|record| standing(&record)))
+            Ok(latest(&rows, now)?.and_then(|entry| standing(&entry)))
         })
     }
 
@@ -61,8 +61,7 @@ impl Approvals for Store {
                 );
                 rows.extend(self.db.query(sql, vec![now.into()]).await?);
             }
-            let mut entries =
-                rows.iter().map(|row| Ok(record(row, now)?.entry)).collect::<Result<Vec<_>, DbError>>()?;
+            let mut entries = rows.iter().map(|row| entry(row, now)).collect::<Result<Vec<_>, DbError>>()?;
             entries.sort_by(|a, b| {
                 let key = |entry: &Approval| (entry.status.waits(), entry.requested_at);
                 key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id))
@@ -77,12 +76,12 @@ impl Approvals for Store {
         now: Timestamp,
     ) -> Answer<'_, Option<(ApprovalRecord, Option<ApprovalRecord>)>> {
         Box::pin(async move {
-            let sql = format!("SELECT {COLUMNS} FROM approvals a WHERE a.id = $1");
+            let sql = format!("SELECT {COLUMNS}, a.shown FROM approvals a WHERE a.id = $1");
             let rows = self.db.query(sql, vec![id.as_str().into()]).await?;
             let Some(row) = rows.first() else { return Ok(None) };
             let own = record(row, now)?;
             let sql = format!(
-                "SELECT {COLUMNS} FROM approvals a WHERE a.kind = $1 AND a.tool = $2 AND a.state = 'approved' \
+                "SELECT {COLUMNS}, a.shown FROM approvals a WHERE a.kind = $1 AND a.tool = $2 AND a.state = 'approved' \
                  AND a.id <> $3 AND a.sha256 <> $4 AND a.kind <> 'call' ORDER BY a.decided_at DESC LIMIT 1"
             );
             let values = vec![
@@ -107,9 +106,18 @@ impl Approvals for Store {
         })
     }
 
+    fn withdraw(&self, id: ApprovalId) -> Answer<'_, ()> {
+        Box::pin(async move {
+            let sql = "DELETE FROM approvals WHERE id = $1 AND state = 'pending'";
+            self.db.execute(sql, vec![id.as_str().into()]).await?;
+            Ok(())
+        })
+    }
+
     fn reopen(&self, id: ApprovalId, decided_at: Timestamp) -> Answer<'_, ()> {
         Box::pin(async move {
-            let sql = "UPDATE approvals SET state = 'pending', decided_at = NULL, decided_by = '', reason = '' \
+            let sql = "UPDATE approvals SET decided_at = NULL, decided_by = '', reason = '', \
+                       state = CASE WHEN kind = 'call' AND state = 'rejected' THEN 'expired' ELSE 'pending' END \
                        WHERE id = $1 AND state IN ('approved', 'rejected') AND decided_at = $2";
             self.db.execute(sql, vec![id.as_str().into(), decided_at.into()]).await?;
             Ok(())
@@ -118,7 +126,7 @@ impl Approvals for Store {
 
     fn use_up(&self, id: ApprovalId, now: Timestamp) -> Answer<'_, bool> {
         Box::pin(async move {
-            let sql = "UPDATE approvals SET state = 'used' \
+            let sql = "UPDATE approvals SET state = 'used', shown = '' \
                        WHERE id = $1 AND state = 'approved' AND kind = 'call' AND expires_at > $2";
             Ok(self.db.execute(sql, vec![id.as_str().into(), now.into()]).await? == 1)
         })
@@ -128,12 +136,13 @@ impl Approvals for Store {
 async fn ask(tx: &mut Tx, question: Question, limit: u32) -> Result<Asked, DbError> {
     let now = question.requested_at;
     let sql = "UPDATE approvals SET state = 'expired', shown = '' \
-               WHERE state = 'pending' AND expires_at <= $1 AND (principal = $2 OR digest = $3)";
+               WHERE (state = 'pending' OR kind = 'call' AND state IN ('approved', 'rejected')) \
+               AND expires_at <= $1 AND (principal = $2 OR digest = $3)";
     tx.execute(sql, vec![now.into(), question.principal.as_str().into(), question.digest.into()]).await?;
 
     let sql = format!("SELECT {COLUMNS} FROM approvals a WHERE {SAME}");
     let values = vec![question.digest.into(), question.kind.as_str().into(), question.name.as_str().into()];
-    if let Some(asked) = latest(&tx.query(sql, values).await?, now)?.and_then(|record| standing(&record)) {
+    if let Some(asked) = latest(&tx.query(sql, values).await?, now)?.and_then(|entry| standing(&entry)) {
         return Ok(asked);
     }
 
@@ -172,7 +181,9 @@ async fn insert(tx: &mut Tx, question: &Question) -> Result<(), DbError> {
 
 async fn decide(tx: &mut Tx, id: &ApprovalId, verdict: Verdict) -> Result<Decided, DbError> {
     let state = if verdict.approve { "approved" } else { "rejected" };
-    let sql = "UPDATE approvals SET state = $2, decided_at = $3, decided_by = $4, reason = $5 \
+    // The text of a script stays: what comes after it is compared with it.
+    let sql = "UPDATE approvals SET state = $2, decided_at = $3, decided_by = $4, reason = $5, \
+               shown = CASE WHEN kind = 'call' AND $7 = 0 THEN '' ELSE shown END \
                WHERE id = $1 AND (state = 'pending' AND expires_at > $3 \
                OR $6 = 1 AND kind <> 'call' AND state IN ('approved', 'rejected') AND state <> $2)";
     let values = vec![
@@ -182,26 +193,26 @@ async fn decide(tx: &mut Tx, id: &ApprovalId, verdict: Verdict) -> Result<Decide
         verdict.by.into(),
         verdict.reason.unwrap_or_default().replace('\0', "\u{fffd}").into(),
         i64::from(verdict.revise).into(),
+        i64::from(verdict.approve).into(),
     ];
     let counted = tx.execute(sql, values).await? == 1;
     let sql = format!("SELECT {COLUMNS} FROM approvals a WHERE a.id = $1");
     let rows = tx.query(sql, vec![id.as_str().into()]).await?;
     let Some(row) = rows.first() else { return Ok(Decided::Missing) };
-    let record = record(row, verdict.at)?;
-    Ok(if counted { Decided::Done(record) } else { Decided::Already(record) })
+    let entry = entry(row, verdict.at)?;
+    Ok(if counted { Decided::Done(entry) } else { Decided::Already(entry) })
 }
 
 /// The entry that counts: what waits, or what was decided last. What is used up or expired counts no more.
-fn latest(rows: &[Row], now: Timestamp) -> Result<Option<ApprovalRecord>, DbError> {
-    let records = rows.iter().map(|row| record(row, now)).collect::<Result<Vec<_>, _>>()?;
-    let counts = |record: &ApprovalRecord| standing(record).is_some();
-    Ok(records.into_iter().filter(counts).max_by_key(|record| {
-        (record.entry.status.waits(), record.entry.decided_at, record.entry.requested_at)
-    }))
+fn latest(rows: &[Row], now: Timestamp) -> Result<Option<Approval>, DbError> {
+    let entries = rows.iter().map(|row| entry(row, now)).collect::<Result<Vec<_>, _>>()?;
+    let counts = |entry: &Approval| standing(entry).is_some();
+    let newest = |entry: &Approval| (entry.status.waits(), entry.decided_at, entry.requested_at);
+    Ok(entries.into_iter().filter(counts).max_by_key(newest))
 }
 
 /// How an entry stands for whoever asks the same again.
-fn standing(ApprovalRecord { entry, .. }: &ApprovalRecord) -> Option<Asked> {
+fn standing(entry: &Approval) -> Option<Asked> {
     let id = entry.id.clone();
     match entry.status {
         ApprovalStatus::Pending => Some(Asked::Pending { id, modified: false }),
@@ -212,7 +223,13 @@ fn standing(ApprovalRecord { entry, .. }: &ApprovalRecord) -> Option<Asked> {
     }
 }
 
+/// An entry and what is shown of it, where both were asked for.
 fn record(row: &Row, now: Timestamp) -> Result<ApprovalRecord, DbError> {
+    let view = Record::of("approvals", row).text("shown")?.to_owned();
+    Ok(ApprovalRecord { entry: entry(row, now)?, view })
+}
+
+fn entry(row: &Row, now: Timestamp) -> Result<Approval, DbError> {
     let record = Record::of("approvals", row);
     let kind: ApprovalKind = record.parse("kind")?;
     let expires_at = record.moment("expires_at")?;
@@ -229,7 +246,7 @@ fn record(row: &Row, now: Timestamp) -> Result<ApprovalRecord, DbError> {
         }
         other => other,
     };
-    let entry = Approval {
+    Ok(Approval {
         id: record.parse("id")?,
         kind,
         name: record.text("tool")?.to_owned(),
@@ -241,8 +258,7 @@ fn record(row: &Row, now: Timestamp) -> Result<ApprovalRecord, DbError> {
         decided_at: record.moment_or_none("decided_at")?,
         decided_by: written("decided_by")?,
         reason: written("reason")?,
-    };
-    Ok(ApprovalRecord { entry, view: record.text("shown")?.to_owned() })
+    })
 }
 
 fn hex(bytes: &[u8]) -> String {

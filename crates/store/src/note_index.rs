@@ -120,18 +120,9 @@ impl Index for NoteIndex {
     }
 }
 
-/// A row of a path, a title, a snippet and a moment.
+/// A row of a path, a title and a moment.
 fn hit(row: &Row<'_>) -> rusqlite::Result<Hit> {
-    Ok(Hit {
-        path: row.get(0)?,
-        title: row.get(1)?,
-        snippet: one_line(&row.get::<_, String>(2)?),
-        modified: row.get(3)?,
-    })
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    Ok(Hit { path: row.get(0)?, title: row.get(1)?, modified: row.get(2)? })
 }
 
 fn is_damage(error: &DbError) -> bool {

@@ -1,11 +1,15 @@
 //! `covenant approvals`: what waits for you, whole, and your word on it.
 
 use clap::{Args, Subcommand};
-use covenant_model::approval::{Approval, ApprovalShown, ApprovalStatus, ApproveBody, RejectBody};
+use covenant_model::approval::{
+    Approval, ApprovalKind, ApprovalShown, ApprovalStatus, ApproveBody, RejectBody,
+};
 use covenant_model::id::ApprovalId;
+use covenant_tools::script::header::Header;
 
 use crate::client::{Flow, segment};
 use crate::cmd::capabilities::short;
+use crate::cmd::scripts::marked;
 use crate::exit::{Exit, Failure};
 use crate::print::{self, Table};
 use crate::setting::Setting;
@@ -34,7 +38,10 @@ different.";
 const APPROVE: &str = "\
 Examples:
   covenant approvals approve appr_4kx2m7c9qhtw3ab
-  covenant approvals approve appr_4kx2m7c9qhtw3ab --sha256 12ab   # that text
+  covenant approvals approve appr_4kx2m7c9qhtw3ab --sha256 56379ff97e87
+
+With --sha256 it counts only if that is what you saw: the hash that `show`
+has, or at least its first 12 digits.
 
 A script may run from then on, as long as its text stays the same. A call
 may be made once.";
@@ -80,7 +87,7 @@ pub(crate) struct Show {
 pub(crate) struct Approve {
     /// Its id, as `list` has it.
     id: ApprovalId,
-    /// Only if it is about the text with this hash.
+    /// Only if it is about the text with this hash, or one that begins so.
     #[arg(long)]
     sha256: Option<String>,
     /// Also where it was rejected before.
@@ -147,7 +154,8 @@ impl List {
 
 impl Show {
     fn run(&self, setting: &Setting) -> Result<Exit, Failure> {
-        let shown: ApprovalShown = setting.client()?.get(&path(&self.id, ""))?;
+        let client = setting.client()?;
+        let shown: ApprovalShown = client.get(&path(&self.id, ""))?;
         if setting.json() {
             print::json(&shown)?;
             return Ok(Exit::Done);
@@ -160,6 +168,12 @@ impl Show {
             entry.principal,
             short(&entry.requested_at.to_string())
         ))?;
+        if entry.kind == ApprovalKind::Script {
+            let secrets = marked(&client, &Header::of(&shown.content).secrets)?;
+            if !secrets.is_empty() {
+                print::line(&format!("secrets {}", print::escape(&secrets)))?;
+            }
+        }
         if let Some(by) = &entry.decided_by {
             let why =
                 entry.reason.as_deref().map(|why| format!(": {}", print::escape(why))).unwrap_or_default();
@@ -212,10 +226,11 @@ fn told(setting: &Setting, entry: &Approval) -> Result<Exit, Failure> {
 }
 
 fn watch(setting: &Setting) -> Result<Exit, Failure> {
+    let client = setting.client()?;
     if !setting.json() {
         print::note("what waits for you, and what comes; Ctrl-C ends this");
     }
-    setting.client()?.lines("/api/v1/approvals/watch", |line| {
+    client.lines("/api/v1/approvals/watch", |line| {
         if setting.json() {
             print::raw(&[line, b"\n"].concat())?;
         } else if let Ok(entry) = serde_json::from_slice::<Approval>(line) {

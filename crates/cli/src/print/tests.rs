@@ -127,3 +127,47 @@ proptest! {
         prop_assert!(text.lines().all(|line| columns(line) <= width), "{}", text);
     }
 }
+
+#[test]
+fn what_is_drawn_as_nothing_is_written_out() {
+    let hidden = [
+        '\u{ad}',
+        '\u{34f}',
+        '\u{61c}',
+        '\u{115f}',
+        '\u{1160}',
+        '\u{17b4}',
+        '\u{17b5}',
+        '\u{180b}',
+        '\u{180f}',
+        '\u{200b}',
+        '\u{2028}',
+        '\u{202e}',
+        '\u{2060}',
+        '\u{206f}',
+        '\u{2800}',
+        '\u{3164}',
+        '\u{fe00}',
+        '\u{fe0f}',
+        '\u{feff}',
+        '\u{ffa0}',
+        '\u{fff0}',
+        '\u{fffb}',
+        '\u{1bca0}',
+        '\u{1bca3}',
+        '\u{1d159}',
+        '\u{1d173}',
+        '\u{1d17a}',
+        '\u{e0001}',
+        '\u{e0100}',
+        '\u{e01ef}',
+        '\u{e0fff}',
+    ];
+    for character in hidden {
+        let shown = format!("a\\u{{{:x}}}b", u32::from(character));
+        assert_eq!(escape_block(&format!("a{character}b")), shown);
+    }
+    for plain in ['é', 'е', '한', '中', '⠁', '😀', '\u{301}'] {
+        assert_eq!(escape(&plain.to_string()), plain.to_string());
+    }
+}

@@ -9,7 +9,7 @@ const BEGINNINGS: [&str; 3] = ["agent__", "covenant__", "covibe_"];
 
 /// The tools that are built in. Also those that this version does not have: what was granted for them would wait for
 /// whoever takes the name first.
-const BUILT_IN: [&str; 20] = [
+pub const BUILT_IN: [&str; 20] = [
     "calendar_read",
     "chat_send",
     "clock",

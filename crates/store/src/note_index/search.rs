@@ -56,7 +56,7 @@ fn best_of_many(
         }
     }
     let rest = first(connection, plan, matching, "words.rowid DESC", limit)?;
-    let rest = shown(connection, matching, &rest)?;
+    let rest = shown(connection, &rest)?;
     let fresh: Vec<_> =
         rest.into_iter().filter(|hit| !hits.iter().any(|known| known.path == hit.path)).collect();
     hits.extend(fresh);
@@ -69,11 +69,10 @@ fn weighed(connection: &Connection, plan: &Plan, matching: &String, limit: i64) 
     if !plan.tail().is_empty() {
         // Only those that fit in every way are weighed.
         let ids = first(connection, plan, matching, &format!("bm25(words, {WEIGHTS})"), limit)?;
-        return shown(connection, matching, &ids);
+        return shown(connection, &ids);
     }
     let sql = format!(
-        "SELECT note.path, note.title, snippet(words, -1, '**', '**', '…', 24), note.modified
-         FROM words CROSS JOIN note ON note.id = words.rowid
+        "SELECT note.path, note.title, note.modified FROM words CROSS JOIN note ON note.id = words.rowid
          WHERE words MATCH ?1 AND rank MATCH 'bm25({WEIGHTS})' ORDER BY rank LIMIT {limit}"
     );
     let mut statement = connection.prepare_cached(&sql)?;
@@ -94,17 +93,12 @@ fn first(
     Ok(statement.query_map(params_from_iter(values), |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// These notes in this order, each with the place that fits. All places are looked for at once: to go through what begins
-/// with some letters takes as long for one note as for all.
-fn shown(connection: &Connection, matching: &String, ids: &[i64]) -> Result<Vec<Hit>, DbError> {
+/// These notes in this order.
+fn shown(connection: &Connection, ids: &[i64]) -> Result<Vec<Hit>, DbError> {
     let list: Vec<String> = ids.iter().map(ToString::to_string).collect();
-    let sql = format!(
-        "SELECT note.path, note.title, snippet(words, -1, '**', '**', '…', 24), note.modified, note.id
-         FROM words CROSS JOIN note ON note.id = words.rowid WHERE words MATCH ?1 AND +words.rowid IN ({})",
-        list.join(", ")
-    );
+    let sql = format!("SELECT path, title, modified, id FROM note WHERE id IN ({})", list.join(", "));
     let mut statement = connection.prepare(&sql)?;
-    let found = statement.query_map([matching], |row| Ok((row.get::<_, i64>(4)?, hit(row)?)))?;
+    let found = statement.query_map([], |row| Ok((row.get::<_, i64>(3)?, hit(row)?)))?;
     let mut found: HashMap<i64, Hit> = found.collect::<Result<_, _>>()?;
     Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
 }
@@ -127,13 +121,9 @@ fn by_time(connection: &Connection, plan: &Plan, limit: i64) -> Result<Found, Db
     Ok(Found { hits, total })
 }
 
-/// The notes that were written last, each with how its text begins. Only the texts of these are read.
+/// The notes that were written last.
 pub(super) fn newest(from: &str, limit: i64) -> String {
-    format!(
-        "SELECT note.path, note.title, substr(words.body, 1, 200), note.modified
-         FROM (SELECT id, path, title, modified {from} ORDER BY modified DESC, path LIMIT {limit}) AS note
-         CROSS JOIN words ON words.rowid = note.id ORDER BY note.modified DESC, note.path"
-    )
+    format!("SELECT path, title, modified {from} ORDER BY modified DESC, path LIMIT {limit}")
 }
 
 pub(super) fn count(

@@ -1,10 +1,10 @@
 //! Where no word fits: parts of texts in scripts that put no space between words, and signs that are no words. Every text is
 //! gone through, so it comes last, and has an end.
 
-use covenant_model::note::{Found, Hit, Query, What};
+use covenant_model::note::{Found, Query, What};
 use rusqlite::{Connection, params_from_iter};
 
-use super::one_line;
+use super::hit;
 use super::plan::Plan;
 use super::search::count;
 use crate::db::DbError;
@@ -12,9 +12,6 @@ use crate::db::DbError;
 /// The most notes that are gone through, and the least characters of a part.
 const MOST: u64 = 50_000;
 const LEAST: usize = 2;
-
-/// How much is shown before and after.
-const AROUND: usize = 80;
 
 /// The notes whose text has every part, whatever the size of its letters.
 pub(super) fn search(
@@ -50,18 +47,13 @@ pub(super) fn search(
         .chain(parts.iter().map(|part| like(part)))
         .collect();
     let sql = format!(
-        "SELECT note.path, note.title, words.body, note.modified {from} ORDER BY note.modified DESC, note.path LIMIT {limit}"
+        "SELECT note.path, note.title, note.modified {from} ORDER BY note.modified DESC, note.path LIMIT {limit}"
     );
     let total = count(connection, &from, params_from_iter(&values))?;
     if total == 0 {
         return Ok(Found::default());
     }
-    let part = parts.first().copied().unwrap_or_default();
     let mut statement = connection.prepare_cached(&sql)?;
-    let hit = |row: &rusqlite::Row<'_>| {
-        let snippet = around(&row.get::<_, String>(2)?, part);
-        Ok(Hit { path: row.get(0)?, title: row.get(1)?, snippet, modified: row.get(3)? })
-    };
     let hits = statement.query_map(params_from_iter(&values), hit)?.collect::<Result<_, _>>()?;
     Ok(Found { hits, total })
 }
@@ -70,15 +62,4 @@ pub(super) fn search(
 fn like(part: &str) -> String {
     let escaped = part.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
     format!("%{escaped}%")
-}
-
-/// The place in a text where a part stands.
-fn around(text: &str, part: &str) -> String {
-    let folded = text.to_ascii_lowercase();
-    let Some(at) = folded.find(&part.to_ascii_lowercase()) else { return String::new() };
-    let (before, rest) = text.split_at_checked(at).unwrap_or(("", text));
-    let (found, after) = rest.split_at_checked(part.len()).unwrap_or((rest, ""));
-    let before: String = before.chars().rev().take(AROUND).collect::<Vec<_>>().into_iter().rev().collect();
-    let after: String = after.chars().take(AROUND).collect();
-    one_line(&format!("…{before}**{found}**{after}…"))
 }

@@ -21,8 +21,12 @@ enum Step<'t> {
     New(&'t str),
 }
 
-/// The changed lines, `-` and `+` before them, with a few around each.
+/// The changed lines of two texts that are not the same, `-` and `+` before them, with a few around each.
 pub(crate) fn lines(before: &str, after: &str) -> Vec<String> {
+    if before == after {
+        // Both are seen without secrets, and without what looks like a token of ours.
+        return vec!["something in what is redacted, which is not shown: look at the file itself".to_owned()];
+    }
     let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     if before.len() > MOST || after.len() > MOST {
         return vec![format!("{} lines became {}", before.len(), after.len())];
@@ -105,7 +109,12 @@ mod tests {
         let before = "a\nb\nc\nd\ne\nf\ng\n";
         let after = "a\nb\nc\nD\ne\nf\ng\nh\n";
         assert_eq!(lines(before, after), ["  b", "  c", "- d", "+ D", "  e", "  f", "  g", "+ h"]);
-        assert_eq!(lines("a\n", "a\n"), ["nothing but what ends the lines"]);
+        assert_eq!(lines("a\n", "a\r\n"), ["nothing but what ends the lines"]);
+        let redacted = "x = \"[REDACTED:TOKEN]\"\n";
+        assert_eq!(
+            lines(redacted, redacted),
+            ["something in what is redacted, which is not shown: look at the file itself"]
+        );
         assert_eq!(lines("", "a"), ["+ a"]);
         assert_eq!(lines("a", ""), ["- a"]);
     }

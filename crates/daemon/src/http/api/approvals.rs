@@ -11,7 +11,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use covenant_gate::Operator;
 use covenant_gate::approval::{DecideError, NewVerdict};
-use covenant_model::approval::{ApprovalStatus, ApproveBody, RejectBody};
+use covenant_model::approval::{Approval, ApprovalKind, ApprovalStatus, ApproveBody, RejectBody};
 use covenant_model::id::ApprovalId;
 use futures_util::stream;
 use http::header::{CONTENT_TYPE, HeaderValue};
@@ -85,6 +85,9 @@ pub(crate) async fn reject(
     if reason.as_ref().is_some_and(|reason| reason.chars().count() > LONGEST) {
         return Err(Failure::invalid(format!("`reason` is longer than {LONGEST} characters")));
     }
+    if reason.as_ref().is_some_and(|reason| reason.contains(char::is_control)) {
+        return Err(Failure::invalid("`reason` has a control character; write it in one line"));
+    }
     decide(&daemon, &operator, id, NewVerdict { approve: false, sha256: None, reason, revise }).await
 }
 
@@ -95,17 +98,19 @@ async fn decide(
     verdict: NewVerdict,
 ) -> Result<Response, Failure> {
     let id = read(id)?;
+    let approve = verdict.approve;
     let decided = daemon.gate.give_verdict(operator, &id, verdict).await.map_err(|error| match error {
         DecideError::Missing { .. } => missing(&id),
         DecideError::Already(ref entry) => {
-            let action = match entry.status {
-                ApprovalStatus::Approved | ApprovalStatus::Rejected => {
-                    "of a script, change that with `--revise`; of a call, it can only be asked again"
-                }
-                _ => "it can only be asked again",
-            };
+            let action = after_decision(entry, approve);
             Failure::new(StatusCode::CONFLICT, "decided", error.to_string(), action)
         }
+        DecideError::NoHash { .. } => Failure::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "invalid",
+            error.to_string(),
+            format!("covenant approvals show {id}"),
+        ),
         DecideError::Other { .. } => {
             let action = format!("covenant approvals show {id}");
             Failure::new(StatusCode::CONFLICT, "other_content", error.to_string(), action)
@@ -113,6 +118,28 @@ async fn decide(
         DecideError::Fault(fault) => fault.into(),
     })?;
     reply::json(&daemon.gate.redactor(), &decided)
+}
+
+/// What can still be done about an entry that was decided. A word about a text can be changed into the other one; a word
+/// about a call cannot.
+fn after_decision(entry: &Approval, approve: bool) -> String {
+    let Approval { id, kind, status, expires_at, .. } = entry;
+    match (kind, status) {
+        (ApprovalKind::Call, ApprovalStatus::Approved) => {
+            format!("the same call passes once, until {expires_at}; to stop it, revoke its grant")
+        }
+        (ApprovalKind::Call, ApprovalStatus::Rejected) => {
+            format!("the same call is refused until {expires_at}, and can be asked again after that")
+        }
+        (_, ApprovalStatus::Approved) if !approve => {
+            format!("to change that: covenant approvals reject {id} --revise")
+        }
+        (_, ApprovalStatus::Rejected) if approve => {
+            format!("to change that: covenant approvals approve {id} --revise")
+        }
+        (_, ApprovalStatus::Approved | ApprovalStatus::Rejected) => "nothing is left to do".to_owned(),
+        _ => "it can only be asked again: make the call, or run the script, once more".to_owned(),
+    }
 }
 
 /// What waits now and whatever comes or is decided, one per line, until the reader goes or the daemon stops.

@@ -189,7 +189,74 @@ async fn a_text_that_was_rejected_stays_so_until_somebody_revises_it(bench: Benc
     assert_eq!(store.ask(text(3, 1, "a.star", 4), 5).await.unwrap(), Asked::Approved(id(1)));
 }
 
+/// How many bytes are kept to be shown, of all entries.
+async fn kept(bench: &Bench) -> i64 {
+    bench.number("SELECT coalesce(sum(length(shown)), 0) FROM approvals").await
+}
+
+async fn a_call_is_kept_to_be_shown_while_somebody_can_decide_or_make_it(bench: Bench) {
+    let store = bench.open().await;
+    let one = i64::try_from(call(1, 1, "client:a", 0).view.chars().count()).unwrap();
+    for number in 1..=4_u8 {
+        store.ask(call(number.into(), number, "client:a", 0), 5).await.unwrap();
+    }
+    store.ask(text(5, 5, "a.star", 0), 5).await.unwrap();
+    assert_eq!(kept(&bench).await, 5 * one);
+    store.decide(id(1), says(false, "ada", 1)).await.unwrap();
+    assert_eq!(kept(&bench).await, 4 * one, "rejected");
+    store.decide(id(2), says(true, "ada", 1)).await.unwrap();
+    store.decide(id(3), says(true, "ada", 1)).await.unwrap();
+    store.decide(id(5), says(false, "ada", 1)).await.unwrap();
+    assert_eq!(kept(&bench).await, 4 * one, "a text stays, and what may be made");
+    assert!(store.use_up(id(2), at(2)).await.unwrap());
+    assert_eq!(kept(&bench).await, 3 * one, "used up");
+    store.ask(call(6, 6, "client:a", 60_000), 5).await.unwrap();
+    assert_eq!(
+        kept(&bench).await,
+        2 * one,
+        "approved and not made in time, or not decided: the text and the new one"
+    );
+    let (record, _) = store.approval(id(5), at(60_000)).await.unwrap().unwrap();
+    assert_eq!(record.view, "echo {\"text\": \"a\u{fffd}b\"}");
+    let (record, _) = store.approval(id(3), at(60_000)).await.unwrap().unwrap();
+    assert_eq!((record.view.as_str(), record.entry.status), ("", ApprovalStatus::Expired));
+}
+
+async fn a_rejection_of_a_call_taken_back_is_asked_anew(bench: Bench) {
+    let store = bench.open().await;
+    store.ask(call(1, 1, "client:a", 0), 5).await.unwrap();
+    store.decide(id(1), says(false, "ada", 2)).await.unwrap();
+    store.reopen(id(1), at(2)).await.unwrap();
+    assert_eq!(
+        store.ask(call(2, 1, "client:a", 3), 5).await.unwrap(),
+        pending(2),
+        "with all there is to see"
+    );
+    store.ask(text(3, 3, "a.star", 0), 5).await.unwrap();
+    store.decide(id(3), says(false, "ada", 2)).await.unwrap();
+    store.reopen(id(3), at(2)).await.unwrap();
+    assert_eq!(store.ask(text(4, 3, "a.star", 3), 5).await.unwrap(), pending(3));
+}
+
+async fn a_question_taken_back_was_never_asked(bench: Bench) {
+    let store = bench.open().await;
+    store.ask(text(1, 1, "a.star", 0), 5).await.unwrap();
+    store.withdraw(id(1)).await.unwrap();
+    assert_eq!(store.approval(id(1), at(1)).await.unwrap(), None);
+    assert_eq!(store.ask(text(2, 1, "a.star", 1), 5).await.unwrap(), pending(2));
+    store.decide(id(2), says(true, "ada", 2)).await.unwrap();
+    store.withdraw(id(2)).await.unwrap();
+    assert_eq!(
+        store.ask(text(3, 1, "a.star", 3), 5).await.unwrap(),
+        Asked::Approved(id(2)),
+        "what was decided stays"
+    );
+}
+
 on_both!(
+    a_call_is_kept_to_be_shown_while_somebody_can_decide_or_make_it,
+    a_rejection_of_a_call_taken_back_is_asked_anew,
+    a_question_taken_back_was_never_asked,
     an_approved_call_is_made_once,
     a_word_taken_back_waits_again_and_only_that_word,
     an_approved_call_is_not_made_after_its_time,
