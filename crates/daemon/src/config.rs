@@ -10,6 +10,7 @@ pub mod cluster;
 pub mod database;
 pub(crate) mod fill;
 pub mod github;
+pub mod grounds;
 pub mod http;
 pub(crate) mod keys;
 pub mod limits;

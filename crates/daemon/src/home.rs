@@ -175,6 +175,29 @@ impl Home {
         path.starts_with(real(&self.root)) && !open.iter().any(|open| path.starts_with(real(open)))
     }
 
+    /// Everything that the daemon keeps here for itself, made or not: no tool is let into any of it.
+    pub(crate) fn own(&self) -> Vec<PathBuf> {
+        let database =
+            ["covenant.db-wal", "covenant.db-shm", "covenant.db-journal"].map(|name| self.root.join(name));
+        let others = [
+            self.config(),
+            self.secrets(),
+            self.database(),
+            self.audit(),
+            self.identity(),
+            self.logs(),
+            self.lock(),
+            self.agents(),
+            self.plugins(),
+            self.scripts(),
+            self.memory(),
+            self.index(),
+            self.run(),
+            self.root.join(runtime::SOCKET),
+        ];
+        others.into_iter().chain(database).collect()
+    }
+
     fn run(&self) -> PathBuf {
         self.root.join("run")
     }
@@ -209,7 +232,8 @@ impl Home {
         Ok(())
     }
 
-    /// Makes the workspace (0700) where it is missing and lies in this home; otherwise what a person should know.
+    /// Makes the workspace (0700) where it is missing and lies in this home; otherwise what a person should know. It must be
+    /// one that tools are let into.
     pub(crate) fn prepare_workspace(&self, workspace: &Path) -> Option<String> {
         let shown = workspace.display();
         if let Ok(metadata) = workspace.metadata() {

@@ -1,6 +1,7 @@
 //! The built-in tools of a daemon: what they are made from, which there are, which not and why, and that they follow the
 //! configuration and the secrets as those change.
 
+mod allowlist;
 pub(crate) mod notes;
 mod programs;
 mod services;
@@ -11,14 +12,20 @@ use std::sync::Arc;
 use covenant_gate::{Clock, Gate, Prepared, Tool};
 use covenant_model::tool::ToolName;
 use covenant_runner::nursery::Nursery;
+use covenant_tools::script::Slots;
+use covenant_tools::script::allowance::Allowance;
+use covenant_tools::script::shelf::Script;
+use covenant_tools::settings::NO_VAULT;
 use covenant_tools::vault::Vault;
 use covenant_tools::{Absent, Parts, ports, settings};
 use parking_lot::{Mutex, RwLock};
 
 use self::programs::Programs;
+use crate::config::Config;
 use crate::daemon::{Environment, Settings};
 use crate::home::Home;
 use crate::outbound::errand::Errands;
+use crate::secrets::Secrets;
 
 /// What makes the tools of one daemon.
 pub(crate) struct Toolbox {
@@ -28,6 +35,7 @@ pub(crate) struct Toolbox {
     environment: Environment,
     programs: Arc<dyn ports::Programs>,
     web: Arc<dyn ports::Web>,
+    slots: Arc<Slots>,
     made: Mutex<Made>,
 }
 
@@ -38,7 +46,6 @@ struct Made {
     vault: Option<Arc<Vault>>,
     names: BTreeSet<ToolName>,
     absent: Vec<Absent>,
-    left_out: Vec<String>,
 }
 
 impl Toolbox {
@@ -58,6 +65,7 @@ impl Toolbox {
             environment: Arc::clone(environment),
             programs: Arc::new(Programs::new(nursery.clone(), home.clone(), Arc::clone(settings))),
             web: Arc::new(web),
+            slots: Arc::default(),
             made: Mutex::default(),
         }
     }
@@ -68,14 +76,13 @@ impl Toolbox {
             let settings = self.settings.read();
             (Arc::clone(&settings.config), Arc::clone(&settings.secrets))
         };
-        let (resolved, left_out) = services::resolved(&config, &self.home, &*self.environment, &secrets);
+        let resolved = services::resolved(&config, &self.home, &*self.environment, &secrets);
         let mut made = self.made.lock();
-        made.left_out = left_out;
         if made.from.as_deref() == Some(&resolved) {
             return None;
         }
         if made.from.as_ref().is_none_or(|before| before.vault != resolved.vault) {
-            made.vault = resolved.vault.as_ref().map(|vault| self.open(vault));
+            made.vault = resolved.vault.as_ref().ok().map(|vault| self.open(vault));
         }
         let held = Arc::clone(&self.settings);
         let from = Arc::new(resolved);
@@ -84,7 +91,12 @@ impl Toolbox {
             settings: Arc::clone(&from),
             web: Arc::clone(&self.web),
             programs: Arc::clone(&self.programs),
-            vault: made.vault.clone(),
+            vault: match (&made.vault, &from.vault) {
+                (Some(vault), Ok(_)) => Ok(Arc::clone(vault)),
+                (_, Err(reason)) => Err(reason.clone()),
+                (None, Ok(_)) => Err(NO_VAULT.to_owned()),
+            },
+            slots: Arc::clone(&self.slots),
             secrets: Arc::new(move |name| held.read().secrets.get(name).cloned()),
         });
         made.from = Some(from);
@@ -110,18 +122,41 @@ impl Toolbox {
         }
     }
 
+    /// Why the tool of that name is not there, if it could be.
+    pub(crate) fn why_absent(&self, name: &str) -> Option<String> {
+        let made = self.made.lock();
+        made.absent.iter().find(|absent| absent.name == name).map(|absent| absent.reason.clone())
+    }
+
     /// The tools that are not there, each with what to write so that it is.
     pub(crate) fn absent(&self) -> Vec<Absent> {
         self.made.lock().absent.clone()
     }
 
-    /// What the configuration names and cannot be used.
-    pub(crate) fn left_out(&self) -> Vec<String> {
-        self.made.lock().left_out.clone()
+    /// What the configuration names and cannot be used. This blocks.
+    pub(crate) fn unfit(&self) -> Vec<String> {
+        let from = self.made.lock().from.clone();
+        from.map(|from| covenant_tools::unfit(&from)).unwrap_or_default()
+    }
+
+    /// Whether the configuration lets a script run without a person being asked, as the tools made of it see it.
+    pub(crate) fn allowance(&self, script: &Script) -> Allowance {
+        let from = self.made.lock().from.clone();
+        from.map_or(Allowance::None, |from| Allowance::of(&from.scripts.allowlist, script))
     }
 
     fn open(&self, vault: &settings::Vault) -> Arc<Vault> {
         let programs = Arc::clone(&self.programs);
         notes::vault(vault, &self.home, programs, Arc::clone(&self.environment), Arc::clone(&self.clock))
     }
+}
+
+/// What that configuration says to tools and cannot be used, as a daemon would find it. This blocks.
+pub fn unfit_settings(
+    home: &Home,
+    config: &Config,
+    secrets: &Secrets,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Vec<String> {
+    covenant_tools::unfit(&services::resolved(config, home, environment, secrets))
 }

@@ -28,6 +28,7 @@ mod zone;
 
 use std::collections::HashMap;
 
+use covenant_gate::Veil;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -129,17 +130,17 @@ impl Window {
 }
 
 impl Calendar {
-    /// Reads one.
-    pub fn read(bytes: &[u8]) -> Result<Self, NotACalendar> {
-        read::read(bytes).map(Self).ok_or(NotACalendar)
+    /// Reads one, without the secrets in it.
+    pub fn read(bytes: &[u8], veil: &Veil) -> Result<Self, NotACalendar> {
+        read::read(bytes, veil).map(Self).ok_or(NotACalendar)
     }
 
     /// What happens on those days.
     pub fn within(&self, window: &Window) -> Listing {
-        let Contents { events, zones, usual_zone, remarks } = &self.0;
+        let Contents { events, zones, usual_zone, remarks, veil } = &self.0;
         let until = window.instants.1 + 400 * DAY;
         let mut frames = Frames {
-            zones: Zones::new(zones, usual_zone.as_deref(), window.zone.clone(), until),
+            zones: Zones::new(zones, usual_zone.as_deref(), window.zone.clone(), until, veil),
             window,
             steps: Steps::of_calendar(),
             remarks: remarks.clone(),

@@ -13,16 +13,21 @@ mod webhook;
 
 use std::collections::BTreeMap;
 
+use covenant_gate::Veil;
 use covenant_model::secret::Secret;
 use url::Url;
 
 pub(crate) use self::target::Target;
 use crate::native::Parts;
 use crate::service::{Place, Service};
-use crate::settings::{Chat, Provider};
+use crate::settings::{Chat, Outside, Provider};
 
 /// The most characters a message may have, wherever it goes.
 pub(crate) const LONGEST: usize = webhook::LIMIT;
+
+/// Why there is no way to people.
+const UNCONFIGURED: &str = "no chat is configured: write a section [chat.NAME] with `provider` (slack, discord, telegram, \
+     matrix or webhook) and `token = \"${secret:…}\"` (or `url` for a webhook) into config.toml";
 
 /// A message on its way.
 pub(crate) struct Message<'a> {
@@ -34,6 +39,12 @@ pub(crate) struct Message<'a> {
     text: &'a str,
     /// What tells it from every other.
     id: &'a str,
+}
+
+/// Whose message it is: what tells the call from every other, and what must not be shown to it.
+pub(crate) struct Sender<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) veil: Veil,
 }
 
 /// The ways there are, by name.
@@ -53,10 +64,7 @@ impl Outlets {
         let all: BTreeMap<_, _> =
             chat.iter().map(|(name, chat)| (name.clone(), Outlet::of(name, chat, parts))).collect();
         match all.iter().find_map(|(name, outlet)| outlet.as_ref().err().map(|why| (name, why))) {
-            None if all.is_empty() => Err("no chat is configured: write a section [chat.NAME] with `provider` (slack, \
-                discord, telegram, matrix or webhook) and `token = \"${secret:…}\"` (or `url` for a webhook) into \
-                config.toml"
-                .to_owned()),
+            None if all.is_empty() => Err(parts.settings.why_not(Outside::Chat, UNCONFIGURED)),
             Some((name, why)) if all.values().all(Result::is_err) => Err(format!("[chat.{name}]: {why}")),
             _ => Ok(Self(all)),
         }
@@ -67,13 +75,13 @@ impl Outlets {
         self.0.iter().filter(|(_, outlet)| outlet.is_ok()).map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Sends one message, once. The id tells it from every other.
+    /// Sends one message, once.
     pub(crate) async fn send(
         &self,
         name: &str,
         target: &str,
         text: &str,
-        id: &str,
+        sender: Sender<'_>,
     ) -> Result<String, String> {
         let outlet = match self.0.get(name) {
             Some(Ok(outlet)) => outlet,
@@ -86,8 +94,8 @@ impl Outlets {
         if text.trim().is_empty() {
             return Err("`message` is empty: write what it should say".to_owned());
         }
-        let message = Message { target: Target::of(target)?, written: target, text, id };
-        outlet.send(&message).await?;
+        let message = Message { target: Target::of(target)?, written: target, text, id: sender.id };
+        outlet.send(&message, sender.veil).await?;
         Ok(format!("Message sent via {name} to {target}"))
     }
 }
@@ -105,6 +113,7 @@ impl Outlet {
             name: called,
             section: format!("chat.{name}"),
             base: base(chat, usual)?,
+            hidden: chat.hidden.clone(),
             web: parts.web.clone(),
             clock: parts.clock.clone(),
         };
@@ -120,8 +129,8 @@ impl Outlet {
         Ok(Self { service, provider: chat.provider, token: chat.token.clone() })
     }
 
-    async fn send(&self, message: &Message<'_>) -> Result<(), String> {
-        let service = &self.service;
+    async fn send(&self, message: &Message<'_>, veil: Veil) -> Result<(), String> {
+        let service = &self.service.veiled(veil);
         match (self.provider, &self.token) {
             (Provider::Slack, _) => slack::send(service, message).await,
             (Provider::Discord, _) => discord::send(service, message).await,

@@ -6,6 +6,7 @@ mod issue;
 mod paging;
 mod refusal;
 
+use covenant_gate::Veil;
 use http::{HeaderName, HeaderValue, Method, header};
 use serde_json::{Value, json};
 
@@ -15,6 +16,7 @@ use self::refusal::{Doing, refusal};
 use crate::native::Parts;
 use crate::ports::{Request, Response};
 use crate::service::{Place, Service, json as body, text};
+use crate::settings::Outside;
 
 /// How many entries are asked for at once.
 const AT_ONCE: usize = 100;
@@ -93,16 +95,24 @@ impl std::fmt::Display for Repository<'_> {
 impl GitHub {
     /// What the configuration names; otherwise what must be written there.
     pub(crate) fn of(parts: &Parts) -> Result<Self, String> {
-        let github = parts.settings.github.as_ref().ok_or(UNCONFIGURED)?;
+        let settings = &parts.settings;
+        let missing = || settings.why_not(Outside::GitHub, UNCONFIGURED);
+        let github = settings.github.as_ref().ok_or_else(missing)?;
         let place = Place {
             name: "GitHub",
             section: "github".to_owned(),
             base: github.base_url.clone(),
+            hidden: github.hidden.clone(),
             web: parts.web.clone(),
             clock: parts.clock.clone(),
         };
         let service = Service::new(place, Some(&github.token)).authorized("Bearer", &github.token)?;
         Ok(Self { service })
+    }
+
+    /// The same for a call that must not show what that hides.
+    pub(crate) fn veiled(&self, veil: Veil) -> Self {
+        Self { service: self.service.veiled(veil) }
     }
 
     /// One page of the issues of a repository. GitHub lists pull requests among them, so that the page is counted out
@@ -158,7 +168,10 @@ impl GitHub {
             ));
         }
         let strange = || strange(&self.service, &response);
-        let entries = serde_json::from_slice(&response.body).map_err(|_| strange())?;
+        let mut entries: Vec<Entry> = serde_json::from_slice(&response.body).map_err(|_| strange())?;
+        for entry in &mut entries {
+            entry.hide(self.service.veil());
+        }
         Ok((entries, paging::next(&self.service, &response)?))
     }
 
@@ -183,7 +196,11 @@ impl GitHub {
             200..=299 => None,
             _ => return Err(refusal(&self.service, repository, Doing::Creating, &response)),
         };
-        made.map(Issue::from).ok_or_else(|| unsure(repository, &strange(&self.service, &response)))
+        let made = made.map(|mut entry| {
+            entry.hide(self.service.veil());
+            Issue::from(entry)
+        });
+        made.ok_or_else(|| unsure(repository, &strange(&self.service, &response)))
     }
 }
 

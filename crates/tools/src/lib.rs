@@ -17,7 +17,9 @@ pub mod recall;
 pub mod script;
 mod service;
 pub mod settings;
+mod unfit;
 pub mod vault;
 mod workspace;
 
 pub use native::{Absent, Parts, native, plain};
+pub use unfit::unfit;

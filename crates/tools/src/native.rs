@@ -10,8 +10,10 @@ use std::sync::Arc;
 use covenant_gate::{Clock, Tool};
 use covenant_model::tool::ToolName;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::ports::{Programs, Secrets, Web};
+use crate::script::Slots;
 use crate::settings::Settings;
 use crate::vault::Vault;
 
@@ -48,8 +50,10 @@ pub struct Parts {
     pub programs: Arc<dyn Programs>,
     /// The secrets in effect.
     pub secrets: Secrets,
-    /// The vault, where the configuration names one.
-    pub vault: Option<Arc<Vault>>,
+    /// The vault, or why there is none: a sentence.
+    pub vault: Result<Arc<Vault>, String>,
+    /// Room for scripts.
+    pub slots: Arc<Slots>,
 }
 
 /// A tool that is not there, and what to write so that it is.
@@ -111,6 +115,11 @@ fn named(name: &'static str) -> ToolName {
     name.parse().expect("a native tool has a sound name")
 }
 
+/// A whole number, also where it is written `2.0`, as schemas allow.
+fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| format!("{:.0}", value.as_f64()?).parse().ok())
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use std::collections::BTreeMap;
@@ -123,11 +132,13 @@ pub(crate) mod tests {
     use covenant_model::tool::ToolSpec;
     use covenant_runner::child::Child;
     use covenant_runner::order::Order;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::ports::{Later, Request, Response};
-    use crate::settings::{Calendar, CalendarSource, Chat, GitHub, Provider, Scripts};
+    use crate::settings::{
+        Calendar, CalendarSource, Chat, GitHub, Hidden, LeftOut, Outside, Provider, Scripts,
+    };
 
     struct Nowhere;
 
@@ -143,26 +154,27 @@ pub(crate) mod tests {
         }
     }
 
-    fn vault(root: &Path) -> Arc<Vault> {
+    pub(crate) fn vault(root: &Path, git_sync: bool) -> Arc<Vault> {
         let ground = crate::vault::Ground {
             indexes: Arc::new(|_, _| Err("nothing is indexed here".to_owned())),
             programs: Arc::new(Nowhere),
             environment: Arc::new(|_| None),
             clock: Arc::new(HandClock::at(Timestamp::from_millis(1))),
         };
-        Vault::new(&crate::settings::Vault { path: root.join("vault"), git_sync: false }, ground)
+        Vault::new(&crate::settings::Vault { path: root.join("vault"), git_sync }, ground)
     }
 
     /// Parts of which every tool can be made, in that directory.
     pub(crate) fn parts(root: &Path) -> Parts {
         let token = || Secret::new("token-of-the-tests".to_owned());
         let base_url = "https://api.github.com".parse().unwrap();
-        let github = GitHub { token: token(), base_url };
-        let chat = Chat { provider: Provider::Slack, token: Some(token()), url: None };
+        let github = GitHub { token: token(), base_url, hidden: Hidden::default() };
+        let chat =
+            Chat { provider: Provider::Slack, token: Some(token()), url: None, hidden: Hidden::default() };
         let settings = Settings {
-            workspace: root.join("workspace"),
+            workspace: Ok(root.join("workspace")),
             memory: root.join("memory"),
-            vault: None,
+            vault: Err("no vault is configured".to_owned()),
             calendars: vec![Calendar {
                 name: "team".to_owned(),
                 source: CalendarSource::File(root.join("team.ics")),
@@ -175,6 +187,7 @@ pub(crate) mod tests {
                 memory_mb: 128,
                 allowlist: BTreeMap::new(),
             },
+            left_out: Vec::new(),
         };
         Parts {
             clock: Arc::new(HandClock::at(Timestamp::from_millis(1))),
@@ -182,7 +195,8 @@ pub(crate) mod tests {
             web: Arc::new(Nowhere),
             programs: Arc::new(Nowhere),
             secrets: Arc::new(|_| None),
-            vault: Some(vault(root)),
+            vault: Ok(vault(root, false)),
+            slots: Arc::default(),
         }
     }
 
@@ -198,31 +212,46 @@ pub(crate) mod tests {
     #[test]
     fn the_bundled_tools_are_listed_once_and_by_name() {
         let names: Vec<_> = specs().iter().map(|spec| spec.name.to_string()).collect();
-        assert_eq!(
-            names,
-            [
-                "calendar_read",
-                "chat_send",
-                "clock",
-                "echo",
-                "github_create_issue",
-                "github_list_issues",
-                "memory_read",
-                "memory_write",
-                "script_exec",
-                "script_list",
-                "script_reload",
-                "script_run",
-                "vault_list",
-                "vault_read",
-                "vault_search",
-                "vault_write",
-                "web_fetch",
-                "workspace_list",
-                "workspace_read",
-                "workspace_write",
-            ]
-        );
+        assert_eq!(names, covenant_model::server::BUILT_IN);
+    }
+
+    #[test]
+    fn numbers_may_be_written_as_schemas_allow() {
+        for (written, number) in
+            [(json!(2), Some(2)), (json!(2.0), Some(2)), (json!(1e3), Some(1000)), (json!("2"), None)]
+        {
+            assert_eq!(whole(&written), number, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_tool_whose_section_cannot_be_used_is_absent_for_that_reason() {
+        let root = tempfile::tempdir().unwrap();
+        let mut parts = parts(root.path());
+        let mut settings = (*parts.settings).clone();
+        settings.calendars.clear();
+        settings.chat.clear();
+        settings.github = None;
+        let reasons = |settings: &Settings, parts: &mut Parts| -> BTreeMap<&str, String> {
+            parts.settings = Arc::new(settings.clone());
+            native(parts).1.into_iter().map(|absent| (absent.name, absent.reason)).collect()
+        };
+        let tools = [
+            ("calendar_read", Outside::Calendars),
+            ("chat_send", Outside::Chat),
+            ("github_create_issue", Outside::GitHub),
+            ("github_list_issues", Outside::GitHub),
+        ];
+        let unwritten = reasons(&settings, &mut parts);
+        for (tool, _) in tools {
+            assert!(unwritten[tool].contains("not configured") || unwritten[tool].contains("is configured"));
+        }
+        let left_out = |service| LeftOut { service, reason: format!("{service:?} is not used: why") };
+        settings.left_out = [Outside::Calendars, Outside::GitHub, Outside::Chat].map(left_out).to_vec();
+        let unusable = reasons(&settings, &mut parts);
+        for (tool, service) in tools {
+            assert_eq!(unusable[tool], format!("{service:?} is not used: why"));
+        }
     }
 
     #[test]

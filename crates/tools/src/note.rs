@@ -4,10 +4,12 @@ mod front;
 mod lines;
 mod links;
 mod resolve;
+mod snippet;
 mod tags;
 
 pub use links::Link;
 pub use resolve::resolve;
+pub(crate) use snippet::Sought;
 
 use serde_json::{Map, Value};
 

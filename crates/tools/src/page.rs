@@ -1,7 +1,8 @@
 //! What a server sent, as text that can be read: HTML becomes Markdown, text stays text, anything else is refused.
 //!
-//! HTML passes four files: `sieve` leaves markup that cannot cost much, `tree` is what it means, `content` says
-//! which part of it people came for, and `markdown` writes that down. Each is bounded, whoever wrote the page.
+//! HTML passes five files: `sieve` leaves markup that cannot cost much, `tree` is what it means, `veiled` takes secrets out
+//! of that, `content` says which part of it people came for, and `markdown` writes that down. Each is bounded, whoever
+//! wrote the page.
 
 mod charset;
 mod content;
@@ -11,13 +12,18 @@ mod sieve;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod veiled;
 
+use covenant_gate::Veil;
 use url::Url;
 
 pub use self::kind::{Kind, NotText};
 
 /// The most bytes of a page that are looked at.
 pub const MOST_BYTES: usize = 4 << 20;
+
+/// How much is left out at the end of a page that was cut: longer than any form of a secret that is looked for.
+const MARGIN: usize = 4096;
 
 /// A page as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,17 +47,37 @@ pub enum Shown {
     Source,
 }
 
-/// Reads what was sent as that kind, from there. It stops some way after so many bytes of text; whoever shows it cuts.
-pub fn read(bytes: &[u8], kind: &Kind, base: &Url, shown: Shown, most: usize) -> Page {
+/// How a page is to be read.
+pub struct Reading<'a> {
+    /// Where it is from.
+    pub base: &'a Url,
+    /// How it is shown.
+    pub shown: Shown,
+    /// How many bytes of text are enough. It stops some way after them; whoever shows it cuts.
+    pub most: usize,
+    /// What must not be shown of it.
+    pub veil: &'a Veil,
+    /// Whether anyone still waits for it.
+    pub going: &'a dyn Fn() -> bool,
+}
+
+/// Reads what was sent as that kind.
+pub fn read(bytes: &[u8], kind: &Kind, reading: &Reading<'_>) -> Page {
     let within = bytes.get(..MOST_BYTES).unwrap_or(bytes);
     let (text, remark) = charset::decode(within, kind);
-    let cut = within.len() < bytes.len();
-    if shown == Shown::Source || !kind.is_html() {
+    let cut = within.len() == MOST_BYTES;
+    let mut text = reading.veil.without_secrets(&text).into_owned();
+    if cut {
+        // A secret may begin there of which the rest did not come.
+        text.truncate(text.floor_char_boundary(text.len().saturating_sub(MARGIN)));
+    }
+    if reading.shown == Shown::Source || !kind.is_html() {
         return Page { title: None, text, remark, cut };
     }
-    let tree = tree::parse(&sieve::sieve(&text));
+    let mut tree = tree::parse(&sieve::sieve(&text), reading.going);
+    veiled::hide(&mut tree, reading.veil);
     let content = content::find(&tree);
-    let (text, stopped) = markdown::write(&tree, &content, &base_of(&tree, base), most);
+    let (text, stopped) = markdown::write(&tree, &content, &base_of(&tree, reading.base), reading.most);
     let remark = remark.or_else(|| text.is_empty().then(|| EMPTY.to_owned()));
     Page { title: content::title(&tree), text, remark, cut: cut || stopped || tree.stopped }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use covenant_gate::Clock;
 use covenant_model::api::MemoryEntry;
 use covenant_model::note::{Hit, Query};
+use covenant_model::redact::Redactor;
 use covenant_model::time::Timestamp;
 
 use crate::files::Root;
@@ -40,29 +41,24 @@ impl Recall {
         Ok(found.hits.into_iter().filter(is_somebodys).collect())
     }
 
-    /// What these notes say, as far as they are still there.
-    pub fn said(&self, hits: Vec<Hit>) -> Result<Vec<MemoryEntry>, String> {
+    /// What these notes say, as far as they are still there, without secrets: one that is cut apart is not found afterwards.
+    pub fn said(&self, hits: Vec<Hit>, redactor: &Redactor) -> Result<Vec<MemoryEntry>, String> {
         if hits.is_empty() {
             return Ok(Vec::new());
         }
         let root = self.library.root().map_err(|error| error.to_string())?;
-        Ok(hits.into_iter().filter_map(|hit| remembered(&root, hit.path, hit.modified)).collect())
+        Ok(hits.into_iter().filter_map(|hit| remembered(&root, hit, redactor)).collect())
     }
 }
 
 /// A note, if it is still there and somebody's.
-fn remembered(root: &Root, path: String, modified: i64) -> Option<MemoryEntry> {
+fn remembered(root: &Root, hit: Hit, redactor: &Redactor) -> Option<MemoryEntry> {
+    let Hit { path, modified, .. } = hit;
     let owner = owner(path.split('/').next()?)?.to_string();
-    let text = String::from_utf8_lossy(&root.read(&path, LARGEST).ok()?).into_owned();
+    let bytes = root.read(&path, LARGEST).ok()?;
+    let text = redactor.shown(&String::from_utf8_lossy(&bytes), SHOWN);
     let created_at = Timestamp::from_millis(u64::try_from(modified / 1_000_000).unwrap_or_default());
-    Some(MemoryEntry { id: path, owner, intent_id: None, text: shortened(text), created_at })
-}
-
-fn shortened(text: String) -> String {
-    match text.char_indices().nth(SHOWN).and_then(|(at, _)| text.get(..at)) {
-        Some(start) => format!("{start}…"),
-        None => text,
-    }
+    Some(MemoryEntry { id: path, owner, intent_id: None, text, created_at })
 }
 
 #[cfg(test)]
@@ -70,9 +66,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_note_is_shown_in_part() {
-        assert_eq!(shortened("ä".repeat(SHOWN)), "ä".repeat(SHOWN));
-        assert_eq!(shortened("ä".repeat(SHOWN + 1)), format!("{}…", "ä".repeat(SHOWN)));
+    fn a_long_note_is_shown_in_part_and_no_part_of_a_secret_with_it() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("client-ada")).unwrap();
+        let before = "ä".repeat(SHOWN - 8);
+        let text = format!("{before}hunter2-hunter2");
+        std::fs::write(directory.path().join("client-ada/MEMORY.md"), &text).unwrap();
+        let recall = Recall::new(
+            directory.path().to_owned(),
+            Arc::new(|_, _| Err("nothing is indexed here".to_owned())),
+            Arc::new(covenant_gate::SystemClock),
+        );
+        let said = |redactor: &Redactor| {
+            let hit = Hit { path: "client-ada/MEMORY.md".to_owned(), title: String::new(), modified: 0 };
+            recall.said(vec![hit], redactor).unwrap().remove(0).text
+        };
+        assert_eq!(said(&Redactor::none()), format!("{before}hunter2-…"));
+        let redactor = Redactor::new([("DB", "hunter2-hunter2")]);
+        assert_eq!(said(&redactor), format!("{before}[REDACTE…"));
     }
 
     #[test]
@@ -82,6 +93,6 @@ mod tests {
         let clock = Arc::new(covenant_gate::SystemClock);
         let recall = Recall::new(directory.path().join("memory"), indexes, clock);
         assert_eq!(recall.search("moon", 10), Ok(Vec::new()));
-        assert_eq!(recall.said(Vec::new()), Ok(Vec::new()));
+        assert_eq!(recall.said(Vec::new(), &Redactor::none()), Ok(Vec::new()));
     }
 }

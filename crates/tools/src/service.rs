@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use covenant_gate::Clock;
+use covenant_gate::{Clock, Veil};
 use covenant_model::redact::Redactor;
 use covenant_model::secret::Secret;
 use covenant_model::time::Timestamp;
@@ -13,11 +13,13 @@ use serde_json::Value;
 use url::Url;
 
 use crate::ports::{Request, Response, Web};
+use crate::settings::Hidden;
 
 /// The most characters that are shown of what a service says.
 const SHOWN: usize = 300;
 
 /// A service, who we are there, and what must not be shown of either.
+#[derive(Clone)]
 pub(crate) struct Service {
     /// What people call it.
     pub(crate) name: &'static str,
@@ -25,7 +27,8 @@ pub(crate) struct Service {
     pub(crate) section: String,
     pub(crate) base: Url,
     authorization: Option<HeaderValue>,
-    veil: Redactor,
+    own: Arc<Redactor>,
+    veil: Veil,
     web: Arc<dyn Web>,
     clock: Arc<dyn Clock>,
 }
@@ -38,6 +41,8 @@ pub(crate) struct Place {
     pub(crate) section: String,
     /// What its addresses begin with.
     pub(crate) base: Url,
+    /// What is said in place of the credentials in the token and the address.
+    pub(crate) hidden: Hidden,
     /// What sends requests.
     pub(crate) web: Arc<dyn Web>,
     /// What time it is.
@@ -47,9 +52,19 @@ pub(crate) struct Place {
 impl Service {
     /// A service that knows us by that token, shown in no header.
     pub(crate) fn new(place: Place, token: Option<&Secret>) -> Self {
-        let Place { name, section, base, web, clock } = place;
-        let veil = veil(&base, token);
-        Self { name, section, base, authorization: None, veil, web, clock }
+        let Place { name, section, base, hidden, web, clock } = place;
+        let own = Arc::new(own(&base, token, &hidden));
+        Self { name, section, base, authorization: None, own, veil: Veil::default(), web, clock }
+    }
+
+    /// The same for a call that must not show what that hides.
+    pub(crate) fn veiled(&self, veil: Veil) -> Self {
+        Self { veil, ..self.clone() }
+    }
+
+    /// What a call must not show.
+    pub(crate) fn veil(&self) -> &Veil {
+        &self.veil
     }
 
     /// Shows the token with every request: `Bearer …`, or what else the service calls it.
@@ -106,9 +121,10 @@ impl Service {
         sent.map_err(|why| self.shown(&why).trim_end_matches('.').to_owned())
     }
 
-    /// What may be shown of a text that is not ours: one line of it, without what we are known by.
+    /// What may be shown of a text that is not ours: one line of it, without what we are known by and without secrets.
     pub(crate) fn shown(&self, text: &str) -> String {
-        let shown = self.veil.shown(text, SHOWN);
+        let text = self.own.redact(text);
+        let shown = self.own.shown(&self.veil.without_secrets(&text), SHOWN);
         let plain: String = shown.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         plain.trim().to_owned()
     }
@@ -155,7 +171,7 @@ impl Service {
 }
 
 /// What hides the token, and the parts of the address that may be credentials.
-fn veil(base: &Url, token: Option<&Secret>) -> Redactor {
+fn own(base: &Url, token: Option<&Secret>, called: &Hidden) -> Redactor {
     let values = base.query_pairs().map(|(_, value)| value.into_owned());
     let segments = base.path_segments().into_iter().flatten().map(str::to_owned);
     let whole =
@@ -164,8 +180,8 @@ fn veil(base: &Url, token: Option<&Secret>) -> Redactor {
         whole.map(str::to_owned).into_iter().chain(values).chain(segments).collect();
     // What is shorter is an ordinary part of an address: `/api`, `/v3`, `services`.
     hidden.retain(|text| text.len() > 8);
-    let token = token.map(|token| ("token", token.reveal()));
-    Redactor::new(token.into_iter().chain(hidden.iter().map(|text| ("url", text.as_str()))))
+    let token = token.map(|token| (called.token.as_str(), token.reveal()));
+    Redactor::new(token.into_iter().chain(hidden.iter().map(|text| (called.url.as_str(), text.as_str()))))
 }
 
 /// The body, where it is JSON.

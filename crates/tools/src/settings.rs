@@ -10,12 +10,12 @@ use url::Url;
 /// All of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// `[workspace] path`.
-    pub workspace: PathBuf,
+    /// `[workspace] path`, or why that cannot be it: a sentence.
+    pub workspace: Result<PathBuf, String>,
     /// Where each principal has a directory for what it remembers.
     pub memory: PathBuf,
-    /// `[vault]`, where it is written.
-    pub vault: Option<Vault>,
+    /// `[vault]`, or why there is none: a sentence.
+    pub vault: Result<Vault, String>,
     /// `[[calendars]]`.
     pub calendars: Vec<Calendar>,
     /// `[github]`, where it is written.
@@ -24,7 +24,39 @@ pub struct Settings {
     pub chat: BTreeMap<String, Chat>,
     /// `[scripts]`.
     pub scripts: Scripts,
+    /// What is written there and cannot be used.
+    pub left_out: Vec<LeftOut>,
 }
+
+/// Something of the configuration that is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// What it would be for.
+    pub service: Outside,
+    /// What it is, why it is not used and what to do: a sentence.
+    pub reason: String,
+}
+
+/// What the configuration has a word for, and can leave out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are their own")]
+pub enum Outside {
+    Calendars,
+    GitHub,
+    Chat,
+    Allowlist,
+}
+
+impl Settings {
+    /// Why nothing of that is there: because what is written cannot be used, or else because nothing is.
+    pub(crate) fn why_not(&self, service: Outside, unwritten: &str) -> String {
+        let left_out = self.left_out.iter().find(|left_out| left_out.service == service);
+        left_out.map_or(unwritten, |left_out| &left_out.reason).to_owned()
+    }
+}
+
+/// Why there is no vault where nobody wrote of one.
+pub const NO_VAULT: &str = "no vault is configured: write `[vault]` and `path = \"…\"` in config.toml";
 
 /// An Obsidian vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +92,23 @@ pub struct GitHub {
     pub token: Secret,
     /// Where its API is.
     pub base_url: Url,
+    /// What is said in place of either.
+    pub hidden: Hidden,
+}
+
+/// What is said in place of credentials: the name of the secret they came from, or what they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hidden {
+    /// In place of the token.
+    pub token: String,
+    /// In place of what is long in the address.
+    pub url: String,
+}
+
+impl Default for Hidden {
+    fn default() -> Self {
+        Self { token: "token".to_owned(), url: "url".to_owned() }
+    }
 }
 
 /// A way to people.
@@ -71,6 +120,8 @@ pub struct Chat {
     pub token: Option<Secret>,
     /// Where its API is, if elsewhere than usual; for a webhook where to post.
     pub url: Option<Url>,
+    /// What is said in place of either.
+    pub hidden: Hidden,
 }
 
 /// What chat services speak.

@@ -4,7 +4,7 @@
 //! followed, so that they have no other names.
 
 mod listing;
-mod place;
+pub(crate) mod place;
 mod reading;
 mod writing;
 
@@ -20,7 +20,7 @@ use covenant_model::note::{Found, Query};
 use crate::files::{FileKind, plain};
 use crate::git::{Git, Program};
 use crate::library::Library;
-use crate::native::Absent;
+use crate::native::{Absent, Parts};
 use crate::ports::{Environment, Indexes, Programs};
 use crate::settings;
 use crate::workspace::failed;
@@ -87,9 +87,18 @@ impl Vault {
         self.library.search(&query)
     }
 
-    /// Brings what is new at the remote; says what stands in the way.
-    pub(crate) async fn freshened(&self) -> Option<String> {
-        let trouble = self.git.as_ref()?.freshen().await?;
+    /// Whether it is kept in step with a remote.
+    pub(crate) fn is_synced(&self) -> bool {
+        self.git.is_some()
+    }
+
+    /// Brings what is new at the remote; says what stands in the way. Once begun it is done to its end, whoever gives up
+    /// waiting: a git that is killed in the middle leaves its locks and half of a merge behind.
+    pub(crate) async fn freshened(self: &Arc<Self>) -> Option<String> {
+        self.git.as_ref()?;
+        let vault = Arc::clone(self);
+        let done = tokio::spawn(async move { vault.git.as_ref()?.freshen().await });
+        let trouble = done.await.ok().flatten()?;
         Some(format!("the vault is not in step with its remote: {trouble}"))
     }
 
@@ -106,10 +115,9 @@ impl Vault {
     }
 }
 
-/// The tool of that name, if there is a vault.
-pub(crate) fn of(vault: Option<&Arc<Vault>>, name: &'static str) -> Result<Arc<Vault>, Absent> {
-    let reason = "no vault is configured: write `[vault]` and `path = \"…\"` in config.toml";
-    vault.cloned().ok_or_else(|| Absent { name, reason: reason.to_owned() })
+/// What the tool of that name works on, if it is there.
+pub(crate) fn of(parts: &Parts, name: &'static str) -> Result<Arc<Vault>, Absent> {
+    parts.vault.clone().map_err(|reason| Absent { name, reason })
 }
 
 #[cfg(test)]

@@ -70,6 +70,9 @@ impl Chat {
             }
             _ => {}
         }
+        if let Err(reason) = fill::could_be_filled(&self.token) {
+            return Some(format!("holds `{name}` whose `token` {reason}"));
+        }
         let place = self.place();
         let reason = (!place.is_empty()).then(|| fill::could_be_address(place).err()).flatten()?;
         let key = if webhook { "url" } else { "base_url" };

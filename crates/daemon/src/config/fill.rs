@@ -1,18 +1,19 @@
 //! Texts of the configuration in which `${secret:NAME}` stands for a secret.
 
-use covenant_model::secret::Secret;
+use covenant_model::secret::{Secret, check_name};
 
 use crate::outbound::{Address, HIDDEN};
 use crate::secrets::Secrets;
 
-/// A text with its secrets in their places; the error says which is missing, or that a place is not closed.
+/// A text with its secrets in their places; the error says which is missing, or cannot be one, or that a place is not
+/// closed.
 pub(crate) fn filled_in(text: &str, secret: impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${secret:") {
         let (name, behind) = after.split_once('}').ok_or("`${secret:` is not closed by `}`")?;
+        check_name(name).map_err(|error| error.to_string())?;
         let Some(value) = secret(name) else {
-            let name: String = name.chars().take(64).flat_map(char::escape_debug).collect();
             return Err(format!("there is no secret {name}; set it with: covenant secrets set {name}"));
         };
         filled.push_str(before);
@@ -21,6 +22,16 @@ pub(crate) fn filled_in(text: &str, secret: impl Fn(&str) -> Option<String>) -> 
     }
     filled.push_str(rest);
     Ok(filled)
+}
+
+/// The name of the first secret that stands in a text.
+pub(crate) fn named(text: &str) -> Option<&str> {
+    text.split_once("${secret:")?.1.split_once('}').map(|(name, _)| name)
+}
+
+/// Whether every place for a secret can hold one: the text with something in them, or the end of a sentence.
+pub(super) fn could_be_filled(text: &str) -> Result<String, String> {
+    filled_in(text, |_| Some("x".to_owned())).map_err(|reason| format!("cannot be used: {reason}"))
 }
 
 /// The same with the secrets in effect.
@@ -36,7 +47,7 @@ pub(crate) fn address(text: &str, secrets: &Secrets) -> Result<Address, String> 
 
 /// Whether that could be an address once its secrets are in their places.
 pub(super) fn could_be_address(text: &str) -> Result<(), String> {
-    let whole = filled_in(text, |_| Some("x".to_owned()))?;
+    let whole = could_be_filled(text)?;
     if text.starts_with("${secret:") {
         // What it begins with is not known before the secret is.
         return Ok(());
@@ -69,6 +80,10 @@ mod tests {
         let filled = filled_in("a ${secret:X}-${secret:Y} b", |name| Some(name.to_lowercase()));
         assert_eq!(filled.as_deref(), Ok("a x-y b"));
         assert!(filled_in("${secret:X", |_| Some(String::new())).unwrap_err().contains("not closed"));
+        let odd = filled_in("${secret:nope}", |_| Some(String::new())).unwrap_err();
+        assert!(odd.starts_with("`nope` cannot name a secret: use capital letters"), "{odd}");
+        assert_eq!(named("Bearer ${secret:X} ${secret:Y}"), Some("X"));
+        assert_eq!(named("xoxb-hunter2"), None);
         let missing = with("Bearer ${secret:NOT_THERE}", &Secrets::default()).unwrap_err();
         assert_eq!(missing, "there is no secret NOT_THERE; set it with: covenant secrets set NOT_THERE");
     }

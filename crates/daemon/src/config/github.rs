@@ -35,6 +35,7 @@ impl GitHub {
         if self.token.is_empty() {
             return Err(Invalid::new("github.token", "is missing: write token = \"${secret:GITHUB_TOKEN}\""));
         }
+        fill::could_be_filled(&self.token).map_err(|reason| Invalid::new("github.token", reason))?;
         fill::could_be_address(&self.base_url).map_err(|reason| Invalid::new("github.base_url", reason))
     }
 }

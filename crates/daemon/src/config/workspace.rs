@@ -44,7 +44,7 @@ pub(super) fn fits(path: &str) -> bool {
 }
 
 /// A path of the configuration: from the user's home directory, from the covenant's home, or absolute.
-pub(crate) fn place(home: &Home, path: &str, environment: &dyn Fn(&str) -> Option<String>) -> PathBuf {
+pub fn place(home: &Home, path: &str, environment: &dyn Fn(&str) -> Option<String>) -> PathBuf {
     let own = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     let user = environment("HOME").filter(|user| !user.is_empty());
     match own.zip(user) {

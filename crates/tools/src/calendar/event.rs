@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use covenant_gate::Veil;
+
 use super::line::Line;
 use super::moment::{self, End, Moment, zone_of};
 use super::remarks::{Remarks, quoted};
@@ -59,9 +61,9 @@ pub(super) struct Instance {
 
 impl Event {
     /// Reads one, if it has a start.
-    pub(super) fn read(lines: &[Line], remarks: &mut Remarks) -> Option<Self> {
+    pub(super) fn read(lines: &[Line], veil: &Veil, remarks: &mut Remarks) -> Option<Self> {
         let find = |name: &str| lines.iter().find(|line| line.name == name);
-        let text = |name: &str, most| find(name).map(|line| unescaped(&line.value, most));
+        let text = |name: &str, most| find(name).map(|line| unescaped(&line.value, most, veil));
         let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let told = Told {
             uid: text("UID", SHORT).unwrap_or_default(),

@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use covenant_gate::Veil;
+
 use super::event::Event;
 use super::line::{Line, joined};
 use super::remarks::Remarks;
@@ -45,11 +47,14 @@ pub(super) struct Contents {
     /// `X-WR-TIMEZONE`.
     pub(super) usual_zone: Option<String>,
     pub(super) remarks: Remarks,
+    /// What must not be shown of it.
+    pub(super) veil: Veil,
 }
 
 /// Reads a file; nothing if no calendar begins in it.
-pub(super) fn read(bytes: &[u8]) -> Option<Contents> {
+pub(super) fn read(bytes: &[u8], veil: &Veil) -> Option<Contents> {
     let mut reader = Reader::default();
+    reader.contents.veil = veil.clone();
     for line in joined(bytes) {
         let number = line.number;
         match line.bytes.as_deref() {
@@ -181,7 +186,8 @@ impl Reader {
 
     fn close_event(&mut self) {
         if let Some(lines) = self.event.take() {
-            self.contents.events.extend(Event::read(&lines, &mut self.contents.remarks));
+            let Contents { events, remarks, veil, .. } = &mut self.contents;
+            events.extend(Event::read(&lines, veil, remarks));
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use covenant_gate::Clock;
+use covenant_gate::{Clock, Veil};
 use covenant_model::time::Timestamp;
 use http::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -30,10 +30,10 @@ pub struct Source {
     kept: Mutex<Option<Kept>>,
 }
 
-/// What an address answered last.
+/// What an address answered last, or why there is nothing: one that fails is not asked more often than others.
 #[derive(Clone)]
 struct Kept {
-    body: Bytes,
+    body: Result<Bytes, String>,
     asked: Timestamp,
     /// What to send so that only a change is answered.
     conditions: HeaderMap,
@@ -50,8 +50,14 @@ impl Source {
         &self.name
     }
 
-    /// What happens in it on those days; otherwise a clause says why nobody knows.
-    pub async fn within(&self, window: Window, web: &dyn Web, clock: &dyn Clock) -> Result<Listing, String> {
+    /// What happens in it on those days, without secrets; otherwise a clause says why nobody knows.
+    pub async fn within(
+        &self,
+        window: Window,
+        veil: Veil,
+        web: &dyn Web,
+        clock: &dyn Clock,
+    ) -> Result<Listing, String> {
         let (verb, bytes) = match &self.place {
             CalendarSource::Address(url) => ("fetch", self.fetched(url, web, clock).await),
             CalendarSource::File(path) => {
@@ -62,19 +68,25 @@ impl Source {
         let told = |reason: String| format!("failed to {verb} the calendar `{}`: {reason}", self.name);
         let bytes = bytes.map_err(told)?;
         let read = apart(move || {
-            let calendar = Calendar::read(&bytes).map_err(|error| error.to_string())?;
+            let calendar = Calendar::read(&bytes, &veil).map_err(|error| error.to_string())?;
             Ok(calendar.within(&window))
         });
         let read = read.await.flatten();
         if read.is_err() {
-            // What is no calendar is asked for anew.
-            self.keep(None);
+            self.forget_conditions();
         }
         read.map_err(told)
     }
 
-    fn keep(&self, answer: Option<Kept>) {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = answer;
+    fn keep(&self, answer: Kept) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+    }
+
+    /// What is no calendar is asked for anew, whether or not it changed; but not before its minute is over.
+    fn forget_conditions(&self) {
+        if let Some(kept) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            kept.conditions.clear();
+        }
     }
 
     async fn fetched(&self, url: &Url, web: &dyn Web, clock: &dyn Clock) -> Result<Bytes, String> {
@@ -86,22 +98,27 @@ impl Source {
                 .checked_sub(kept.asked.millis())
                 .is_some_and(|age| u128::from(age) < FRESH.as_millis())
         {
-            return Ok(kept.body.clone());
+            return kept.body.clone();
         }
         let mut request = Request { redirects: REDIRECTS, most: MOST_BYTES, ..Request::get(url.clone()) };
         request.headers.extend(kept.as_ref().map(|kept| kept.conditions.clone()).unwrap_or_default());
         request.headers.insert(ACCEPT, HeaderValue::from_static("text/calendar, */*;q=0.5"));
-        let answer = web.send(request).await?;
-        let fresh = match kept {
-            Some(kept) if answer.status == 304 => Kept { asked: now, ..kept },
-            _ => {
-                let conditions = conditions(&answer.headers);
-                Kept { body: body(url, answer)?, asked: now, conditions }
-            }
+        let fresh = match web.send(request).await {
+            Err(reason) => Kept { body: Err(reason), asked: now, conditions: HeaderMap::new() },
+            Ok(answer) => match kept {
+                Some(kept) if answer.status == 304 => Kept { asked: now, ..kept },
+                _ => {
+                    let conditions = conditions(&answer.headers);
+                    match body(url, answer) {
+                        Ok(body) => Kept { body: Ok(body), asked: now, conditions },
+                        Err(reason) => Kept { body: Err(reason), asked: now, conditions: HeaderMap::new() },
+                    }
+                }
+            },
         };
         let body = fresh.body.clone();
-        self.keep(Some(fresh));
-        Ok(body)
+        self.keep(fresh);
+        body
     }
 }
 

@@ -11,7 +11,7 @@ mod times;
 /// A calendar with these lines in it.
 fn calendar(lines: &str) -> Calendar {
     let text = format!("BEGIN:VCALENDAR\nVERSION:2.0\n{}\nEND:VCALENDAR\n", lines.trim());
-    Calendar::read(text.replace('\n', "\r\n").as_bytes()).unwrap()
+    Calendar::read(text.replace('\n', "\r\n").as_bytes(), &Veil::default()).unwrap()
 }
 
 /// An event with these lines in it, which stand apart by spaces.

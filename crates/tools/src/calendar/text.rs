@@ -1,23 +1,24 @@
 //! TEXT values: escapes undone, lengths bounded, and one line where one line is shown.
 
-/// A value as people wrote it, at most that many characters of it.
-pub(super) fn unescaped(value: &str, most: usize) -> String {
+use covenant_gate::Veil;
+
+/// A value as people wrote it, without secrets, and at most that many characters of it.
+pub(super) fn unescaped(value: &str, most: usize, veil: &Veil) -> String {
     let mut plain = String::new();
     let mut rest = value.chars();
-    for _ in 0..most {
-        match rest.next() {
-            None => break,
-            Some('\\') => match rest.next() {
+    while let Some(letter) = rest.next() {
+        match letter {
+            '\\' => match rest.next() {
                 Some('n' | 'N') => plain.push('\n'),
                 Some(mark @ ('\\' | ',' | ';')) => plain.push(mark),
                 // No escape of the standard, so it was meant as it stands.
                 Some(other) => plain.extend(['\\', other]),
                 None => plain.push('\\'),
             },
-            Some(other) => plain.push(other),
+            other => plain.push(other),
         }
     }
-    plain
+    veil.without_secrets(&plain).chars().take(most).collect()
 }
 
 /// A text on one line, without control characters, cut where it is too long: a title must not look like more than one.
@@ -48,9 +49,9 @@ mod tests {
             (r"\\n", r"\n"),
             ("für 日本", "für 日本"),
         ] {
-            assert_eq!(unescaped(written, 100), meant, "{written}");
+            assert_eq!(unescaped(written, 100, &Veil::default()), meant, "{written}");
         }
-        assert_eq!(unescaped("abcdef", 3), "abc");
+        assert_eq!(unescaped("abcdef", 3, &Veil::default()), "abc");
     }
 
     #[test]

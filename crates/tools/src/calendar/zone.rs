@@ -7,6 +7,7 @@ mod windows;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use covenant_gate::Veil;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -21,6 +22,9 @@ const NAME: usize = 255;
 
 /// The most segments of a name in the database, as in `America/Argentina/Salta`.
 const SEGMENTS: usize = 3;
+
+/// The most zones of a file: more than the world has. To find out that one is not known takes a while.
+const ZONES: usize = 500;
 
 /// A zone: what its walls show at an instant, and when they show something.
 #[derive(Debug, Clone)]
@@ -65,6 +69,8 @@ pub(super) struct Zones<'a> {
     viewer: TimeZone,
     /// Until when definitions are followed.
     until: i64,
+    /// What must not be shown of their names.
+    veil: &'a Veil,
     found: HashMap<Arc<str>, Zone>,
 }
 
@@ -74,8 +80,9 @@ impl<'a> Zones<'a> {
         usual: Option<&'a str>,
         viewer: TimeZone,
         until: i64,
+        veil: &'a Veil,
     ) -> Self {
-        Self { definitions, usual, viewer, until, found: HashMap::new() }
+        Self { definitions, usual, viewer, until, veil, found: HashMap::new() }
     }
 
     /// The zone of a wall.
@@ -86,6 +93,10 @@ impl<'a> Zones<'a> {
             Wall::Zone(name) => {
                 if let Some(zone) = self.found.get(name) {
                     return zone.clone();
+                }
+                if self.found.len() >= ZONES {
+                    remarks.add(format!("There are more than {ZONES} time zones; others are read as UTC."));
+                    return Zone::Utc;
                 }
                 let zone = self.find(name, steps, remarks);
                 self.found.insert(Arc::clone(name), zone.clone());
@@ -107,12 +118,17 @@ impl<'a> Zones<'a> {
             return Zone::System(zone);
         }
         if let Some((usual, zone)) = self.usual.and_then(|usual| Some((usual, system(usual)?))) {
-            let (name, usual) = (quoted(name), quoted(usual));
+            let (name, usual) = (self.quoted(name), self.quoted(usual));
             remarks.add(format!("The time zone {name} is not known; its times are read as {usual}."));
             return Zone::System(zone);
         }
-        remarks.add(format!("The time zone {} is not known; its times are read as UTC.", quoted(name)));
+        remarks.add(format!("The time zone {} is not known; its times are read as UTC.", self.quoted(name)));
         Zone::Utc
+    }
+
+    /// A name as a remark names it.
+    fn quoted(&self, name: &str) -> String {
+        quoted(&self.veil.without_secrets(name))
     }
 }
 

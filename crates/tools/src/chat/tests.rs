@@ -6,9 +6,14 @@ use super::*;
 use crate::native::tests::parts;
 use crate::ports::{Request, Response};
 use crate::service::tests::{Script, answer};
-use crate::settings::Settings;
+use crate::settings::{Hidden, Settings};
 
 pub(super) const HOOK: &str = "https://hooks.example/in/hook-segment-0001?key=hook-key-0002";
+
+/// The call, which may show what it likes.
+fn sender() -> Sender<'static> {
+    Sender { id: "call-1", veil: Veil::default() }
+}
 
 /// What became of a message, and what was sent for it.
 pub(super) struct Outcome {
@@ -18,7 +23,7 @@ pub(super) struct Outcome {
 
 fn chat(provider: Provider, token: Option<&str>, url: Option<&str>) -> Chat {
     let token = token.map(|token| Secret::new(token.to_owned()));
-    Chat { provider, token, url: url.map(|url| Url::parse(url).unwrap()) }
+    Chat { provider, token, url: url.map(|url| Url::parse(url).unwrap()), hidden: Hidden::default() }
 }
 
 fn outlets<const N: usize>(script: &Arc<Script>, all: [(&str, Chat); N]) -> Result<Outlets, String> {
@@ -44,7 +49,7 @@ pub(super) async fn try_with<const N: usize>(
         _ => None,
     };
     let outlets = outlets(&script, [("team", chat(provider, Some("token-of-the-team"), url))]).unwrap();
-    let result = outlets.send("team", target, text, "call-1").await;
+    let result = outlets.send("team", target, text, sender()).await;
     Outcome { result, sent: script.sent() }
 }
 
@@ -66,7 +71,7 @@ async fn a_name_that_is_not_configured_is_told_which_are() {
             "provider \"home\" is not active: Matrix needs the address of the homeserver: write `base_url` there",
         ),
     ] {
-        assert_eq!(outlets.send(name, "C1", "hi", "1").await.unwrap_err(), said);
+        assert_eq!(outlets.send(name, "C1", "hi", sender()).await.unwrap_err(), said);
     }
     assert!(script.sent().is_empty());
 }
@@ -145,7 +150,18 @@ async fn another_address_is_used_where_one_is_written() {
     ] {
         let script = Script::new([answer(500, &[], "")]);
         let outlets = outlets(&script, [("team", chat(provider, Some(token), Some(url)))]).unwrap();
-        outlets.send("team", "42", "hi", "1").await.unwrap_err();
+        outlets.send("team", "42", "hi", sender()).await.unwrap_err();
         assert_eq!(script.sent()[0].url.as_str(), asked);
     }
+}
+
+#[tokio::test]
+async fn no_answer_of_a_service_tells_another_secret() {
+    let secret = "correct-horse-battery-staple";
+    let said = format!("{}{secret}", "x".repeat(290));
+    let script = Script::new([answer(400, &[], &said)]);
+    let outlets = outlets(&script, [("team", chat(Provider::Webhook, None, Some(HOOK)))]).unwrap();
+    let veil = Veil::of([Arc::new(covenant_model::redact::Redactor::new([("OTHER", secret)]))]);
+    let told = outlets.send("team", "ops", "hi", Sender { id: "1", veil }).await.unwrap_err();
+    assert!(told.contains("xxx[REDACT") && !told.contains("corr"), "{told}");
 }

@@ -60,10 +60,23 @@ impl Root {
         page: Page<'_>,
         seen: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<Listing, FileError> {
+        self.list_of(path, page, |_| true, seen)
+    }
+
+    /// The same, of those names alone that are wanted: others have no place on a page and are not counted.
+    pub fn list_of(
+        &self,
+        path: &str,
+        page: Page<'_>,
+        wanted: impl Fn(&str) -> bool,
+        seen: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<Listing, FileError> {
         self.named(path, |place| {
             let mut first = First::new(page);
             entries(self.directory(&place.whole())?, seen, &mut |entry| {
-                first.offer(entry);
+                if wanted(&entry.name) {
+                    first.offer(entry);
+                }
                 ControlFlow::Continue(())
             })?;
             Ok(first.sorted())

@@ -12,6 +12,10 @@ use super::{FileError, FileKind, Metadata, Root, Why};
 /// How far into a file lines are looked for.
 const FARTHEST: u64 = 4 << 30;
 
+/// How much is read around lines, for whoever looks for what reaches into them: longer than any form of a secret that is
+/// looked for.
+const AROUND: usize = 4096;
+
 /// Which lines are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
@@ -28,6 +32,8 @@ pub struct Range {
 pub struct Lines {
     /// Their bytes.
     pub bytes: Vec<u8>,
+    /// Some of what stands before them, and after.
+    pub around: (Vec<u8>, Vec<u8>),
     /// How many there are, the last perhaps cut.
     pub count: u64,
     /// Whether the last one goes on: it alone has more bytes than were wanted.
@@ -78,12 +84,16 @@ pub(super) fn whole(handle: OwnedFd, most: u64) -> Result<Vec<u8>, Why> {
 }
 
 fn lines(mut source: impl BufRead, range: Range, going: &dyn Fn() -> bool) -> Result<Lines, Why> {
-    let mut reader = Reader { range, found: Lines::default(), number: 1, begun: None };
+    let mut reader = Reader { range, found: Lines::default(), number: 1, begun: None, over: false };
     let mut passed = 0_u64;
     loop {
         let block = source.fill_buf()?;
         if block.is_empty() {
-            return if passed < FARTHEST { Ok(reader.ended()) } else { Err(Why::TooLarge(FARTHEST)) };
+            return if passed < FARTHEST || reader.over {
+                Ok(reader.ended())
+            } else {
+                Err(Why::TooLarge(FARTHEST))
+            };
         }
         if !going() {
             return Err(Why::Stopped);
@@ -106,6 +116,8 @@ struct Reader {
     number: u64,
     /// Inside a line: how much was there before it.
     begun: Option<usize>,
+    /// No more is wanted but a little of what comes after.
+    over: bool,
 }
 
 impl Reader {
@@ -115,12 +127,19 @@ impl Reader {
 
     /// A line, or a part of one; breaks off once no more is wanted.
     fn piece(&mut self, piece: &[u8]) -> ControlFlow<()> {
+        if self.over {
+            return self.after(piece);
+        }
         let before = *self.begun.get_or_insert(self.found.bytes.len());
         if self.is_wanted() {
-            self.take(piece, before)?;
+            if self.take(piece, before).is_break() {
+                return ControlFlow::Continue(());
+            }
         } else if self.number >= self.range.first {
             self.found.next = Some(self.number);
-            return ControlFlow::Break(());
+            return self.after(piece);
+        } else {
+            self.before(piece);
         }
         if piece.last() == Some(&b'\n') {
             self.found.count += u64::from(self.is_wanted());
@@ -130,6 +149,23 @@ impl Reader {
         ControlFlow::Continue(())
     }
 
+    /// Keeps the end of what comes before the lines.
+    fn before(&mut self, piece: &[u8]) {
+        let kept = &mut self.found.around.0;
+        kept.extend_from_slice(piece);
+        if kept.len() > AROUND * 16 {
+            kept.drain(..kept.len() - AROUND);
+        }
+    }
+
+    /// Keeps the beginning of what comes after them, until it is enough.
+    fn after(&mut self, piece: &[u8]) -> ControlFlow<()> {
+        self.over = true;
+        let kept = &mut self.found.around.1;
+        kept.extend(piece.iter().take(AROUND.saturating_sub(kept.len())));
+        if kept.len() < AROUND { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
     /// Keeps it where there is room. A line that does not fit is left for the next time, unless it would never fit.
     fn take(&mut self, piece: &[u8], before: usize) -> ControlFlow<()> {
         let room = self.range.bytes.saturating_sub(self.found.bytes.len());
@@ -137,19 +173,27 @@ impl Reader {
             self.found.bytes.extend_from_slice(piece);
             return ControlFlow::Continue(());
         }
-        if self.found.count > 0 {
-            self.found.bytes.truncate(before);
+        let rest = if self.found.count > 0 {
             self.found.next = Some(self.number);
+            let mut rest = self.found.bytes.split_off(before.min(self.found.bytes.len()));
+            rest.extend_from_slice(piece);
+            rest
         } else {
-            self.found.bytes.extend(piece.iter().take(room));
+            let (fits, rest) = piece.split_at_checked(room).unwrap_or((piece, &[]));
+            self.found.bytes.extend_from_slice(fits);
             self.found.count = 1;
             self.found.cut = true;
-        }
+            rest.to_vec()
+        };
+        let _ = self.after(&rest);
         ControlFlow::Break(())
     }
 
     /// The file is over.
     fn ended(mut self) -> Lines {
+        if self.over {
+            return self.found;
+        }
         let open = self.begun.is_some();
         self.found.count += u64::from(open && self.is_wanted());
         self.found.total = Some(self.number - u64::from(!open));

@@ -49,12 +49,12 @@ impl Root {
             let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
             let (mut file, found) = regular(rustix::fs::openat(&parent, name, flags, self.care.file())?)?;
             let gap = join == Join::OnNewLine && found.size > 0 && !ends_line(&file, found.size)?;
-            let added = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+            let gap: &[u8] = if gap { b"\n" } else { b"" };
+            let added = u64::try_from(gap.len() + bytes.len()).unwrap_or(u64::MAX);
             if found.size.saturating_add(added) > most {
                 return Err(Why::TooLarge(most));
             }
             // One write, so that what two callers add at once does not mix.
-            let gap: &[u8] = if gap { b"\n" } else { b"" };
             file.write_all(&[gap, bytes].concat())?;
             Ok(file.sync_all()?)
         })

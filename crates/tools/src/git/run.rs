@@ -7,12 +7,15 @@ use std::time::Duration;
 use covenant_runner::ending::Status;
 use covenant_runner::interpreter::on_path;
 use covenant_runner::order::Order;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::ports::{Environment, Later, Programs};
 
-/// The most bytes of an answer.
-const MOST: u64 = 1 << 20;
+/// The most bytes of an answer. What is longer counts for nothing: half a list of names would be taken for the whole.
+const MOST: usize = 8 << 20;
+
+/// How long git may take to end where it took too long: it is asked first, since one that is killed leaves its locks behind.
+const GRACE: Duration = Duration::from_secs(4);
 
 /// Variables that git needs to reach a remote as its user would.
 const KEPT: &[&str] = &[
@@ -34,10 +37,12 @@ const KEPT: &[&str] = &[
     "TMPDIR",
 ];
 
-/// What stands before every command: nothing that the directory brings along is started, nobody is asked anything, and
-/// paths are names and no patterns.
+/// What stands before every command, whatever the configuration of the user or the repository says: nothing that the
+/// directory brings along is started, nobody is asked anything, nothing is signed, nothing is put aside or merged otherwise
+/// than this house means it, and paths are names and no patterns.
 const BEFORE: &[&str] = &[
     "--literal-pathspecs",
+    "--no-pager",
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
@@ -45,7 +50,33 @@ const BEFORE: &[&str] = &[
     "-c",
     "core.quotePath=false",
     "-c",
+    "core.askPass=",
+    "-c",
+    "credential.interactive=false",
+    "-c",
     "commit.gpgSign=false",
+    "-c",
+    "commit.cleanup=whitespace",
+    "-c",
+    "push.gpgSign=false",
+    "-c",
+    "push.followTags=false",
+    "-c",
+    "push.recurseSubmodules=no",
+    "-c",
+    "fetch.all=false",
+    // An edit that nobody committed would be put aside, and come back with marks of a conflict in it.
+    "-c",
+    "merge.autoStash=false",
+    "-c",
+    "rebase.autoStash=false",
+    "-c",
+    "merge.ff=true",
+    // A new file would come to another place than the remote has it, where nobody looked whether something lies there.
+    "-c",
+    "merge.directoryRenames=false",
+    "-c",
+    "rerere.enabled=false",
     "-c",
     "gc.auto=0",
     "-c",
@@ -118,20 +149,20 @@ impl Program {
         let mut child =
             self.programs.start(order).await.map_err(|error| format!("git could not be started: {error}"))?;
         drop(child.take_input());
-        let mut out = Vec::new();
-        if let Some(output) = child.take_output() {
-            let mut output = output.take(MOST);
-            let read = async {
-                let _ = output.read_to_end(&mut out).await;
-                // What is too much is read and forgotten, so that nobody waits for room.
-                let _ = tokio::io::copy(&mut output.into_inner(), &mut tokio::io::sink()).await;
+        let output = child.take_output();
+        let work = async {
+            let out = match output {
+                Some(output) => whole(output).await,
+                None => Some(Vec::new()),
             };
-            if tokio::time::timeout_at(end, read).await.is_err() {
-                child.kill().await;
-                return Err(late(arguments, within));
-            }
-        }
-        let ending = child.wait_until(end).await.map_err(|_| late(arguments, within))?;
+            (out, child.wait().await)
+        };
+        let Ok((out, ending)) = tokio::time::timeout_at(end, work).await else {
+            child.stop(GRACE).await;
+            return Err(late(arguments, within));
+        };
+        let out =
+            out.ok_or_else(|| format!("`git {}` said more than can be looked at", command(arguments)))?;
         let code = match ending.status {
             Status::Exited(code) => Some(code),
             Status::Killed(_) | Status::Unknown => None,
@@ -150,8 +181,30 @@ impl Runs for Program {
     }
 }
 
+/// All that is said, unless it is too much. That is read and forgotten, so that nobody waits for room.
+async fn whole(said: impl AsyncRead + Unpin) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut said = said.take(u64::try_from(MOST).unwrap_or(u64::MAX));
+    let _ = said.read_to_end(&mut out).await;
+    let more = tokio::io::copy(&mut said.into_inner(), &mut tokio::io::sink()).await;
+    (more.unwrap_or_default() == 0).then_some(out)
+}
+
+/// What git is to do: the first word that is no option and no setting.
+fn command<'a>(arguments: &[&'a str]) -> &'a str {
+    let mut words = arguments.iter().copied();
+    while let Some(word) = words.next() {
+        match word {
+            "-c" => drop(words.next()),
+            word if word.starts_with('-') => {}
+            word => return word,
+        }
+    }
+    ""
+}
+
 fn late(arguments: &[&str], within: Duration) -> String {
-    let what = arguments.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
+    let what = command(arguments);
     format!("`git {what}` took longer than {} s and was ended", within.as_secs())
 }
 
@@ -176,4 +229,25 @@ fn variables(directory: &Path) -> impl Iterator<Item = (&'static str, String)> {
 #[cfg(test)]
 pub(super) fn prepared(directory: &Path) -> (&'static [&'static str], Vec<(&'static str, String)>) {
     (BEFORE, variables(directory).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_is_whole_or_none() {
+        let said = vec![b'x'; MOST];
+        assert_eq!(whole(&*said).await.map(|out| out.len()), Some(MOST));
+        assert_eq!(whole([&*said, b"y"].concat().as_slice()).await, None);
+    }
+
+    #[test]
+    fn what_took_too_long_is_named() {
+        let arguments = ["-c", "user.name=Covenant", "merge", "--quiet"];
+        assert_eq!(
+            late(&arguments, Duration::from_mins(1)),
+            "`git merge` took longer than 60 s and was ended"
+        );
+    }
 }

@@ -1,5 +1,6 @@
 //! The steps between a directory and its remote: look where it stands, bring what is new, send what is ours.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::run::{Ran, Runs};
@@ -12,6 +13,9 @@ const SOON: Duration = Duration::from_secs(15);
 
 /// How often is tried again to push where others push at the same time.
 const ATTEMPTS: usize = 3;
+
+/// How many names are put to git at once.
+const AT_ONCE: usize = 200;
 
 /// Traces of what somebody began and has not finished.
 const UNDERWAY: [(&str, &str); 6] = [
@@ -123,31 +127,80 @@ async fn join(git: &dyn Runs) -> Result<Standing, Trouble> {
             ..before
         });
     }
+    let blocked = in_the_way(git).await?;
+    if !blocked.is_empty() {
+        return Err(Trouble::InTheWay(blocked));
+    }
     if before.ahead == 0 {
-        well(what, run(git, what, &["merge", "--ff-only", "--quiet", "@{upstream}"], HERE).await?)?;
+        let merge = ["merge", "--ff-only", "--no-squash", "--no-overwrite-ignore", "--quiet", "@{upstream}"];
+        well(what, run(git, what, &merge, HERE).await?)?;
         return standing(git).await;
     }
     let tried = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", "HEAD", "@{upstream}"];
     let tried = run(git, what, &tried, HERE).await?;
     if tried.code == Some(1) {
-        let files = tried.out.split('\0').skip(1).filter(|file| !file.is_empty()).map(str::to_owned);
-        return Err(Trouble::Conflict(files.collect()));
+        return Err(Trouble::Conflict(names(&tried.out).skip(1).map(str::to_owned).collect()));
     }
     // An older git does not know how to try; then the merge itself says, and is taken back.
     let mut arguments = identity(git).await?;
-    arguments.extend(["merge", "--no-edit", "--no-verify", "--quiet", "@{upstream}"]);
+    let plainly = ["merge", "--commit", "--no-squash", "--no-edit", "--no-verify", "--quiet", "@{upstream}"];
+    arguments.extend(plainly);
     let merged = run(git, what, &arguments, HERE).await?;
     if merged.is_well() {
         return standing(git).await;
     }
     let unmerged = run(git, what, &["diff", "--name-only", "--diff-filter=U", "-z"], HERE).await?;
-    let files: Vec<String> =
-        unmerged.out.split('\0').filter(|file| !file.is_empty()).map(str::to_owned).collect();
+    let files: Vec<String> = names(&unmerged.out).map(str::to_owned).collect();
     if files.is_empty() {
         return Err(failed(what, &merged));
     }
     well(what, run(git, what, &["merge", "--abort"], HERE).await?)?;
     Err(Trouble::Conflict(files))
+}
+
+/// What lies here under names that are new at the remote, and that no commit holds. Git writes over such files where it is
+/// told to ignore them.
+async fn in_the_way(git: &dyn Runs) -> Result<Vec<String>, Trouble> {
+    let what = "look at the vault";
+    // A name that something else had before is new, too.
+    let added = [
+        "diff",
+        "--name-only",
+        "--no-renames",
+        "--no-ext-diff",
+        "--diff-filter=A",
+        "-z",
+        "HEAD...@{upstream}",
+    ];
+    let added = well(what, run(git, what, &added, HERE).await?)?;
+    let mut taken: Vec<&str> = names(&added.out).filter_map(|name| taken(git.directory(), name)).collect();
+    taken.dedup();
+    let mut blocked = Vec::new();
+    for some in taken.chunks(AT_ONCE) {
+        let mut others = vec!["ls-files", "--others", "-z", "--"];
+        others.extend(some);
+        let others = well(what, run(git, what, &others, HERE).await?)?;
+        blocked.extend(names(&others.out).map(str::to_owned));
+    }
+    Ok(blocked)
+}
+
+/// The place that something already has where a file of that name would come: the name itself, or a directory of it that is none.
+fn taken<'n>(directory: &Path, name: &'n str) -> Option<&'n str> {
+    let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
+    for part in ends.filter_map(|end| name.get(..end)) {
+        match directory.join(part).symlink_metadata() {
+            Ok(found) if found.is_dir() && part.len() < name.len() => {}
+            Ok(_) => return Some(part),
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+/// What git lists with `-z`.
+fn names(listed: &str) -> impl Iterator<Item = &str> {
+    listed.split('\0').filter(|name| !name.is_empty())
 }
 
 /// Whether the branch that ours follows is there.

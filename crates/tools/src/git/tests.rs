@@ -189,6 +189,80 @@ async fn an_edit_that_nobody_committed_is_never_written_over() {
     assert_eq!(world.read("there/Home.md"), "in my editor\n");
 }
 
+/// What git is told to ignore lies nowhere else: it is not written over by what the remote has under its name, whether the
+/// two are put together by moving on or by a merge.
+#[tokio::test]
+async fn a_file_that_git_ignores_is_never_written_over() {
+    for ahead in [false, true] {
+        let world = World::new();
+        world.write("first/.gitignore", "*.key\nprivate\nsoon\n");
+        world.run("first", &["add", "."]);
+        world.run("first", &["-c", "user.name=A", "-c", "user.email=a@x", "commit", "--quiet", "-mIgnore"]);
+        world.run("first", &["push", "--quiet", "origin", "HEAD:main"]);
+        let there = world.clone("there");
+        world.write("there/my.key", "only here");
+        world.write("there/private", "only here, and a directory there");
+        fs::create_dir(world.at("there/soon")).unwrap();
+        world.write("there/soon/note.md", "only here, and a file there");
+        if ahead {
+            fs::rename(world.at("remote.git"), world.at("gone.git")).unwrap();
+            assert!(world.edit(&there, "there", "mine.md", "mine").await.is_some());
+            fs::rename(world.at("gone.git"), world.at("remote.git")).unwrap();
+        }
+        fs::create_dir(world.at("first/private")).unwrap();
+        for path in ["my.key", "private/a.md", "soon", "harmless.md"] {
+            world.write(&format!("first/{path}"), "from elsewhere");
+        }
+        world.run("first", &["add", "--force", "."]);
+        world.run("first", &["-c", "user.name=A", "-c", "user.email=a@x", "commit", "--quiet", "-mAll"]);
+        world.run("first", &["push", "--quiet", "origin", "HEAD:main"]);
+        there.pace.lock().await.asked = None;
+        let told = there.freshen().await.unwrap();
+        let mut blocked = told.conflicts().to_vec();
+        blocked.sort();
+        assert_eq!(blocked, ["my.key", "private", "soon/note.md"], "{told}");
+        assert!(told.to_string().starts_with("new at the remote, and already in the vault"), "{told}");
+        assert_eq!(world.read("there/my.key"), "only here");
+        assert_eq!(world.read("there/private"), "only here, and a directory there");
+        assert_eq!(world.read("there/soon/note.md"), "only here, and a file there");
+        assert!(!world.at("there/harmless.md").exists(), "nothing is merged in part");
+        for path in ["my.key", "private", "soon"] {
+            fs::rename(world.at("there").join(path), world.at(path)).unwrap();
+        }
+        there.pace.lock().await.asked = None;
+        assert_eq!(there.freshen().await, None, "once they are out of the way");
+        assert_eq!(world.read("there/private/a.md"), "from elsewhere");
+    }
+}
+
+/// What a person set for himself changes nothing of what happens to his edits.
+#[tokio::test]
+async fn settings_of_the_user_do_not_lead_to_other_merges() {
+    let world = World::new();
+    for (name, value) in [
+        ("merge.autoStash", "true"),
+        ("rebase.autoStash", "true"),
+        ("merge.ff", "only"),
+        ("branch.main.mergeOptions", "--squash"),
+        ("commit.gpgSign", "true"),
+        ("gpg.program", "/bin/false"),
+        ("push.gpgSign", "true"),
+        ("core.pager", "/bin/false"),
+        ("diff.external", "/bin/false"),
+    ] {
+        world.run(".", &["config", "--global", name, value]);
+    }
+    let (here, there) = (world.clone("here"), world.clone("there"));
+    world.write("there/Home.md", "in my editor\n");
+    assert_eq!(world.edit(&here, "here", "Home.md", "from elsewhere\n").await, None);
+    assert!(there.freshen().await.is_some());
+    assert_eq!(world.read("there/Home.md"), "in my editor\n");
+    assert_eq!(world.run("there", &["stash", "list"]), "");
+    world.run("there", &["checkout", "--quiet", "Home.md"]);
+    assert_eq!(world.edit(&there, "there", "b.md", "b").await, None, "a merge, and not less");
+    assert_eq!(world.run("remote.git", &["log", "-1", "--format=%p", "main"]).split(' ').count(), 2);
+}
+
 #[tokio::test]
 async fn what_is_missing_is_told_and_the_edit_stays() {
     let world = World::new();

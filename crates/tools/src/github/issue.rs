@@ -1,5 +1,6 @@
 //! An issue as GitHub writes it and as we tell it, and the page it stands on.
 
+use covenant_gate::Veil;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -18,6 +19,21 @@ pub(super) struct Entry {
     labels: Vec<Value>,
     #[serde(default)]
     pull_request: Option<IgnoredAny>,
+}
+
+impl Entry {
+    /// Takes secrets out of its texts, before any of them is cut or put in one line.
+    pub(super) fn hide(&mut self, veil: &Veil) {
+        for text in [&mut self.title, &mut self.html_url, &mut self.state, &mut self.created_at] {
+            *text = veil.without_secrets(text).into_owned();
+        }
+        for label in &mut self.labels {
+            let name = if label.is_object() { label.get_mut("name") } else { Some(label) };
+            if let Some(Value::String(name)) = name {
+                *name = veil.without_secrets(name).into_owned();
+            }
+        }
+    }
 }
 
 /// An issue.

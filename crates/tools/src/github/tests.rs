@@ -14,7 +14,11 @@ fn github(script: &Arc<Script>, base: &str) -> GitHub {
     let root = tempfile::tempdir().unwrap();
     let mut parts = parts(root.path());
     let token = Secret::new("ghp_token-of-the-test".to_owned());
-    let github = Some(settings::GitHub { token, base_url: Url::parse(base).unwrap() });
+    let github = Some(settings::GitHub {
+        token,
+        base_url: Url::parse(base).unwrap(),
+        hidden: settings::Hidden::default(),
+    });
     parts.settings = Arc::new(Settings { github, ..Settings::clone(&parts.settings) });
     parts.web = script.clone();
     GitHub::of(&parts).unwrap()
@@ -173,4 +177,21 @@ fn without_a_token_it_says_what_to_write() {
     parts.settings = Arc::new(Settings { github: None, ..Settings::clone(&parts.settings) });
     let said = GitHub::of(&parts).err().unwrap();
     assert!(said.starts_with("GitHub not configured: token required; write `token = "), "{said}");
+}
+
+#[tokio::test]
+async fn an_issue_is_put_in_one_line_after_its_secrets_are_gone() {
+    let secret = "a-short\tsecret\n2";
+    let veil = Veil::of([Arc::new(covenant_model::redact::Redactor::new([("KEY", secret)]))]);
+    let entry =
+        json!({"number": 2, "title": secret, "html_url": "https://x", "labels": [{"name": secret}, secret]});
+    let script =
+        Script::new([answer(200, &[], &json!([entry]).to_string()), answer(201, &[], &entry.to_string())]);
+    let github = github(&script, "https://api.github.com").veiled(veil);
+    let page = github.issues(HELLO, &wanted(1, 30)).await.unwrap();
+    let draft = Draft { title: "t", body: None, labels: Vec::new() };
+    for issue in [&page.issues[0], &github.create(HELLO, &draft).await.unwrap()] {
+        assert_eq!((issue.title.as_str(), issue.labels.len()), ("[REDACTED:KEY]", 2));
+        assert!(issue.labels.iter().all(|label| label == "[REDACTED:KEY]"), "{issue:?}");
+    }
 }

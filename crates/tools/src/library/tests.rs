@@ -55,7 +55,7 @@ impl Index for Plain {
             .entries()
             .into_iter()
             .filter(fits)
-            .map(|entry| Hit { path: entry.path, title: entry.title, snippet: String::new(), modified: 0 })
+            .map(|entry| Hit { path: entry.path, title: entry.title, modified: 0 })
             .collect();
         Ok(Found { total: u64::try_from(hits.len()).unwrap(), hits })
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use covenant_gate::arguments::Arguments;
 use covenant_gate::tool::Run;
-use covenant_gate::{Clock, Context, Permit, RawOutput, Tool};
+use covenant_gate::{Clock, Context, Permit, RawOutput, Tool, Veil};
 use covenant_model::tool::{Content, ToolCallResult, ToolSpec};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::{Absent, Parts, named};
+use super::{Absent, Parts, named, whole};
 use crate::calendar::{Agenda, Listing, Source, Window};
 use crate::ports::Web;
+use crate::settings::Outside;
 
 const NAME: &str = "calendar_read";
 
@@ -38,7 +39,7 @@ pub(super) fn make(parts: &Parts) -> Result<Arc<dyn Tool>, Absent> {
     if calendars.is_empty() {
         let reason =
             "no calendar is configured: write [[calendars]] with `name` and `url` or `path` in config.toml";
-        return Err(Absent { name: NAME, reason: reason.to_owned() });
+        return Err(Absent { name: NAME, reason: parts.settings.why_not(Outside::Calendars, reason) });
     }
     Ok(Arc::new(CalendarRead {
         sources: calendars.iter().map(Source::new).map(Arc::new).collect(),
@@ -80,9 +81,9 @@ impl Tool for CalendarRead {
             .with("annotations", annotations)
     }
 
-    fn run<'a>(&'a self, _: Permit, arguments: Arguments, _: &'a Context) -> Run<'a> {
+    fn run<'a>(&'a self, _: Permit, arguments: Arguments, context: &'a Context) -> Run<'a> {
         Box::pin(async move {
-            let read = self.read(Asked::of(&arguments)).await;
+            let read = self.read(Asked::of(&arguments), &context.veil()).await;
             RawOutput::from(read.unwrap_or_else(ToolCallResult::error))
         })
     }
@@ -114,7 +115,7 @@ fn output() -> Value {
 }
 
 impl CalendarRead {
-    async fn read(&self, asked: Asked) -> Result<ToolCallResult, String> {
+    async fn read(&self, asked: Asked, veil: &Veil) -> Result<ToolCallResult, String> {
         let wanted = self.wanted(asked.calendar.as_deref())?;
         let now = self.clock.now().millis();
         // Zones are read from files.
@@ -123,7 +124,7 @@ impl CalendarRead {
             window.map_err(|_| "the time zones could not be read; try again".to_owned()).flatten()?;
         let mut remarks = Vec::new();
         let mut listed = Vec::new();
-        for (source, read) in self.listings(&wanted, &window).await {
+        for (source, read) in self.listings(&wanted, &window, veil).await {
             match read {
                 Err(reason) => remarks.push(reason),
                 Ok(listing) => {
@@ -161,15 +162,16 @@ impl CalendarRead {
         &self,
         wanted: &[&'s Arc<Source>],
         window: &Window,
+        veil: &Veil,
     ) -> Vec<(&'s Source, Result<Listing, String>)> {
         let mut asked = JoinSet::new();
         for (place, source) in wanted.iter().enumerate() {
-            let (source, window) = (Arc::clone(source), window.clone());
+            let (source, window, veil) = (Arc::clone(source), window.clone(), veil.clone());
             let (web, clock) = (Arc::clone(&self.web), Arc::clone(&self.clock));
             let turns = Arc::clone(&self.turns);
             asked.spawn(async move {
                 let _turn = turns.acquire().await;
-                (place, source.within(window, &*web, &*clock).await)
+                (place, source.within(window, veil, &*web, &*clock).await)
             });
         }
         let mut answers: Vec<_> = wanted.iter().map(|_| None).collect();
@@ -199,7 +201,7 @@ struct Asked {
 impl Asked {
     fn of(arguments: &Arguments) -> Self {
         let text = |property| arguments.text(property).map(str::to_owned);
-        let days = arguments.get("days").and_then(Value::as_u64).and_then(|days| u16::try_from(days).ok());
+        let days = arguments.get("days").and_then(whole).and_then(|days| u16::try_from(days).ok());
         Self { calendar: text("calendar"), days, from: text("from"), zone: text("timezone") }
     }
 

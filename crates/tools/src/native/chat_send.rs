@@ -9,7 +9,7 @@ use covenant_model::tool::{ToolCallResult, ToolSpec};
 use serde_json::json;
 
 use super::{Absent, Parts, named};
-use crate::chat::{LONGEST, Outlets};
+use crate::chat::{LONGEST, Outlets, Sender};
 
 struct ChatSend {
     outlets: Outlets,
@@ -60,7 +60,8 @@ impl Tool for ChatSend {
             let text = |property| arguments.text(property).unwrap_or_default();
             // Within the gate every call has one.
             let id = context.call_id().map_or_else(|| "call".to_owned(), ToString::to_string);
-            let sent = self.outlets.send(text("provider"), text("target"), text("message"), &id).await;
+            let sender = Sender { id: &id, veil: context.veil() };
+            let sent = self.outlets.send(text("provider"), text("target"), text("message"), sender).await;
             RawOutput::from(sent.map_or_else(ToolCallResult::error, ToolCallResult::text))
         })
     }

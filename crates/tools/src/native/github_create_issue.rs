@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use covenant_gate::arguments::Arguments;
 use covenant_gate::tool::Run;
-use covenant_gate::{Context, Permit, RawOutput, Tool};
+use covenant_gate::{Context, Permit, RawOutput, Tool, Veil};
 use covenant_model::tool::{Content, ToolCallResult, ToolSpec};
 use serde_json::{Value, json};
 
@@ -48,16 +48,16 @@ impl Tool for CreateIssue {
             .with("annotations", annotations)
     }
 
-    fn run<'a>(&'a self, _: Permit, arguments: Arguments, _: &'a Context) -> Run<'a> {
+    fn run<'a>(&'a self, _: Permit, arguments: Arguments, context: &'a Context) -> Run<'a> {
         Box::pin(async move {
-            let created = self.create(&arguments).await;
+            let created = self.create(&arguments, context.veil()).await;
             RawOutput::from(created.unwrap_or_else(ToolCallResult::error))
         })
     }
 }
 
 impl CreateIssue {
-    async fn create(&self, arguments: &Arguments) -> Result<ToolCallResult, String> {
+    async fn create(&self, arguments: &Arguments, veil: Veil) -> Result<ToolCallResult, String> {
         let text = |property| arguments.text(property).unwrap_or_default();
         let repository = Repository::of(text("owner"), text("repo"))?;
         let labels = arguments.get("labels").and_then(Value::as_array).into_iter().flatten();
@@ -69,7 +69,7 @@ impl CreateIssue {
         if draft.title.trim().is_empty() {
             return Err("`title` is empty: write what the issue is about".to_owned());
         }
-        let issue = self.github.create(repository, &draft).await?;
+        let issue = self.github.veiled(veil).create(repository, &draft).await?;
         Ok(answer(&draft, &issue))
     }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use covenant_gate::arguments::Arguments;
 use covenant_gate::tool::Run;
-use covenant_gate::{Context, Permit, RawOutput, Tool};
+use covenant_gate::{Context, Permit, RawOutput, Tool, Veil};
 use covenant_model::tool::{Content, ToolCallResult, ToolSpec};
 use serde_json::{Value, json};
 
-use super::{Absent, Parts, named};
+use super::{Absent, Parts, named, whole};
 use crate::github::{GitHub, Issue, NAME, OWNER, Page, Repository, Wanted};
 
 struct ListIssues {
@@ -62,20 +62,20 @@ impl Tool for ListIssues {
             .with("annotations", annotations)
     }
 
-    fn run<'a>(&'a self, _: Permit, arguments: Arguments, _: &'a Context) -> Run<'a> {
+    fn run<'a>(&'a self, _: Permit, arguments: Arguments, context: &'a Context) -> Run<'a> {
         Box::pin(async move {
-            let listed = self.list(&arguments).await;
+            let listed = self.list(&arguments, context.veil()).await;
             RawOutput::from(listed.unwrap_or_else(ToolCallResult::error))
         })
     }
 }
 
 impl ListIssues {
-    async fn list(&self, arguments: &Arguments) -> Result<ToolCallResult, String> {
+    async fn list(&self, arguments: &Arguments, veil: Veil) -> Result<ToolCallResult, String> {
         let text = |property| arguments.text(property).unwrap_or_default();
         let repository = Repository::of(text("owner"), text("repo"))?;
         let number = |property, usual| {
-            arguments.get(property).and_then(Value::as_u64).and_then(|n| n.try_into().ok()).unwrap_or(usual)
+            arguments.get(property).and_then(whole).and_then(|n| n.try_into().ok()).unwrap_or(usual)
         };
         let labels = arguments.get("labels").and_then(Value::as_array).into_iter().flatten();
         let wanted = Wanted {
@@ -84,7 +84,7 @@ impl ListIssues {
             page: number("page", 1),
             per_page: number("per_page", 30),
         };
-        let page = self.github.issues(repository, &wanted).await?;
+        let page = self.github.veiled(veil).issues(repository, &wanted).await?;
         Ok(answer(repository, &wanted, &page))
     }
 }

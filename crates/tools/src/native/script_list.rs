@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use covenant_gate::arguments::Arguments;
 use covenant_gate::tool::Run;
-use covenant_gate::{Content, Context, Permit, RawOutput, Tool};
+use covenant_gate::{Content, Context, Permit, RawOutput, Tool, Veil};
 use covenant_model::tool::{ToolCallResult, ToolSpec};
 use serde_json::{Value, json};
 
 use super::{Absent, Parts, named};
 use crate::script::Workshop;
 use crate::script::allowance::status;
+use crate::script::header::Header;
 use crate::script::shelf::Script;
 
 const NAME: &str = "script_list";
@@ -48,7 +49,7 @@ async fn answer(workshop: &Workshop, context: &Context) -> ToolCallResult {
     for script in all {
         match script {
             Ok(script) => match word(workshop, &script, context).await {
-                Ok(status) => scripts.push(entry(&script, status)),
+                Ok(status) => scripts.push(entry(&script, status, &context.veil())),
                 Err(reason) => return ToolCallResult::error(reason),
             },
             Err(reason) => unusable.push(reason.to_string()),
@@ -70,8 +71,9 @@ async fn word(workshop: &Workshop, script: &Script, context: &Context) -> Result
     Ok(status(known.as_ref()))
 }
 
-fn entry(script: &Script, status: &str) -> Value {
-    let header = script.header();
+fn entry(script: &Script, status: &str, veil: &Veil) -> Value {
+    // What it says of itself is shortened.
+    let header = Header::of(&veil.without_secrets(&script.text));
     json!({
         "name": script.name,
         "description": header.description,
@@ -80,4 +82,22 @@ fn entry(script: &Script, status: &str) -> Value {
         "approval_status": status,
         "sha256": script.sha256(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use covenant_model::redact::Redactor;
+
+    use super::*;
+
+    #[test]
+    fn what_a_script_says_of_itself_is_cut_after_its_secrets_are_gone() {
+        let secret = "correct-horse-battery-staple";
+        let veil = Veil::of([Arc::new(Redactor::new([("KEY", secret)]))]);
+        for before in 470..=500 {
+            let text = format!("# @description: {}{secret}\nresult = 1\n", "x".repeat(before));
+            let told = entry(&Script { name: "s".to_owned(), text }, "pending", &veil);
+            assert!(!told.to_string().contains("corr"), "{told}");
+        }
+    }
 }

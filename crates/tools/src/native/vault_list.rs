@@ -16,7 +16,7 @@ use crate::vault::{self, Listed, Vault};
 struct VaultList(Arc<Vault>);
 
 pub(super) fn make(parts: &Parts) -> Result<Arc<dyn Tool>, Absent> {
-    Ok(Arc::new(VaultList(vault::of(parts.vault.as_ref(), "vault_list")?)))
+    Ok(Arc::new(VaultList(vault::of(parts, "vault_list")?)))
 }
 
 impl Tool for VaultList {

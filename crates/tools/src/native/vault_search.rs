@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::{Absent, Parts, named};
 use crate::files::plain;
+use crate::note::Sought;
 use crate::vault::{self, Vault};
 
 /// The most hits that are shown.
@@ -20,7 +21,7 @@ const SHOWN: usize = 50;
 struct VaultSearch(Arc<Vault>);
 
 pub(super) fn make(parts: &Parts) -> Result<Arc<dyn Tool>, Absent> {
-    Ok(Arc::new(VaultSearch(vault::of(parts.vault.as_ref(), "vault_search")?)))
+    Ok(Arc::new(VaultSearch(vault::of(parts, "vault_search")?)))
 }
 
 impl Tool for VaultSearch {
@@ -36,43 +37,57 @@ impl Tool for VaultSearch {
         });
         ToolSpec::new(named("vault_search"), "Search the notes of the Obsidian vault.", schema).with(
             "annotations",
-            json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}),
+            json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": self.0.is_synced()}),
         )
     }
 
-    fn run<'a>(&'a self, _: Permit, mut arguments: Arguments, _: &'a Context) -> Run<'a> {
+    fn run<'a>(&'a self, _: Permit, mut arguments: Arguments, context: &'a Context) -> Run<'a> {
         let query = arguments.take_text("query").unwrap_or_default();
         let path = arguments.take_text("path");
-        Box::pin(async move { search(&self.0, query, path).await.into() })
+        Box::pin(async move { search(&self.0, query, path, context).await.into() })
     }
 }
 
-pub(crate) async fn search(vault: &Arc<Vault>, asked: String, path: Option<String>) -> ToolCallResult {
+pub(crate) async fn search(
+    vault: &Arc<Vault>,
+    asked: String,
+    path: Option<String>,
+    context: &Context,
+) -> ToolCallResult {
     let query = Query { limit: SHOWN, ..Query::read(&asked) };
     if query.is_empty() {
         return ToolCallResult::error("query is required: name a word, a \"phrase\", tag:name or path:part");
     }
+    let sought = Sought::of(&query);
     let remark = vault.freshened().await;
-    let found = vault.beside(move |vault| vault.search(query, path.as_deref())).await;
-    match found {
-        Ok(found) => told(&asked, &found, remark),
-        Err(error) => ToolCallResult::error(error),
+    let found = match vault.beside(move |vault| vault.search(query, path.as_deref())).await {
+        Ok(found) => found,
+        Err(error) => return ToolCallResult::error(error),
+    };
+    let mut places = Vec::with_capacity(found.hits.len());
+    for hit in &found.hits {
+        // What has gone meanwhile has no place; and one text is held at a time.
+        let path = hit.path.clone();
+        let text = vault.beside(move |vault| vault.text(&path)).await.unwrap_or_default();
+        places.push(sought.shown(&context.without_secrets(&text)));
     }
+    told(&asked, &found, &places, remark)
 }
 
-fn told(asked: &str, found: &Found, remark: Option<String>) -> ToolCallResult {
-    let hits =
-        found.hits.iter().map(|hit| json!({"path": hit.path, "title": hit.title, "snippet": hit.snippet}));
-    let mut facts = json!({"total": found.total, "hits": hits.collect::<Vec<Value>>()});
+/// The answer, with the place of each hit.
+fn told(asked: &str, found: &Found, places: &[String], remark: Option<String>) -> ToolCallResult {
+    let hits = || found.hits.iter().zip(places);
+    let listed = hits().map(|(hit, place)| json!({"path": hit.path, "title": hit.title, "snippet": place}));
+    let mut facts = json!({"total": found.total, "hits": listed.collect::<Vec<Value>>()});
     let mut text = match found.total {
         0 => format!("No files containing '{}'", plain(asked)),
         1 => "Found in 1 file:".to_owned(),
         total => format!("Found in {total} files:"),
     };
-    for hit in &found.hits {
+    for (hit, place) in hits() {
         let _ = write!(text, "\n{}", plain(&hit.path));
-        if !hit.snippet.is_empty() {
-            let _ = write!(text, "\n  {}", hit.snippet);
+        if !place.is_empty() {
+            let _ = write!(text, "\n  {place}");
         }
     }
     let shown = u64::try_from(found.hits.len()).unwrap_or_default();

@@ -18,7 +18,7 @@ const LARGEST: usize = 2 << 20;
 struct VaultWrite(Arc<Vault>);
 
 pub(super) fn make(parts: &Parts) -> Result<Arc<dyn Tool>, Absent> {
-    Ok(Arc::new(VaultWrite(vault::of(parts.vault.as_ref(), "vault_write")?)))
+    Ok(Arc::new(VaultWrite(vault::of(parts, "vault_write")?)))
 }
 
 impl Tool for VaultWrite {
@@ -35,7 +35,7 @@ impl Tool for VaultWrite {
         });
         ToolSpec::new(named("vault_write"), "Write a note to the Obsidian vault.", schema).with(
             "annotations",
-            json!({"readOnlyHint": false, "destructiveHint": true, "idempotentHint": true, "openWorldHint": false}),
+            json!({"readOnlyHint": false, "destructiveHint": true, "idempotentHint": true, "openWorldHint": self.0.is_synced()}),
         )
     }
 

@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use covenant_gate::arguments::Arguments;
 use covenant_gate::tool::Run;
-use covenant_gate::{Context, Permit, RawOutput, Tool};
+use covenant_gate::{Context, Permit, RawOutput, Tool, Veil};
 use covenant_model::tool::{ToolCallResult, ToolSpec};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::{Absent, Parts, named};
-use crate::page::{self, Kind, Page, Shown};
+use super::{Absent, Parts, named, whole};
+use crate::page::{self, Kind, Page, Reading, Shown};
 use crate::ports::{Reach, Request, Response, Web};
 
 /// How many characters are shown where the caller does not say, and the most it can say.
@@ -78,25 +79,39 @@ impl Tool for WebFetch {
         WITHIN * 2
     }
 
-    fn run<'a>(&'a self, _: Permit, arguments: Arguments, _: &'a Context) -> Run<'a> {
+    fn run<'a>(&'a self, _: Permit, arguments: Arguments, context: &'a Context) -> Run<'a> {
         Box::pin(async move {
-            let fetched = fetch(&*self.web, arguments.as_map()).await;
+            let ended = context.cancelled().child_token();
+            // Also where the call is dropped without being cancelled.
+            let _guard = ended.clone().drop_guard();
+            let fetched = fetch(&*self.web, arguments.as_map(), context.veil(), ended).await;
             RawOutput::from(fetched.map_or_else(ToolCallResult::error, ToolCallResult::text))
         })
     }
 }
 
 /// Fetches what the arguments say; otherwise says in a sentence why not.
-async fn fetch(web: &dyn Web, arguments: &Map<String, Value>) -> Result<String, String> {
+async fn fetch(
+    web: &dyn Web,
+    arguments: &Map<String, Value>,
+    veil: Veil,
+    ended: CancellationToken,
+) -> Result<String, String> {
     let url = address(arguments.get("url").and_then(Value::as_str).unwrap_or_default())?;
-    let most =
-        arguments.get("max_length").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
+    let most = arguments.get("max_length").and_then(whole).and_then(|most| usize::try_from(most).ok());
     let most = most.unwrap_or(USUAL).min(MOST);
     let raw = arguments.get("raw").and_then(Value::as_bool).unwrap_or(false);
     let shown = if raw { Shown::Source } else { Shown::Readable };
     let response = web.send(request(url)).await?;
     // A long page takes a while to read, and nobody else should wait for it.
-    let read = tokio::task::spawn_blocking(move || told(&response, shown, most)).await;
+    let read = tokio::task::spawn_blocking(move || {
+        let going = || !ended.is_cancelled();
+        // No letter has more than four bytes.
+        let bytes = most.saturating_mul(4);
+        let reading = Reading { base: &response.url, shown, most: bytes, veil: &veil, going: &going };
+        told(&response, &reading, most)
+    })
+    .await;
     read.map_err(|_| "the page could not be read; ask for it with \"raw\": true".to_owned())?
 }
 
@@ -116,16 +131,15 @@ fn request(url: Url) -> Request {
     Request { reach: Reach::Public, redirects: REDIRECTS, most: page::MOST_BYTES, within: WITHIN, ..request }
 }
 
-/// What is told of an answer.
-fn told(response: &Response, shown: Shown, most: usize) -> Result<String, String> {
+/// What is told of an answer: so many characters of it.
+fn told(response: &Response, reading: &Reading<'_>, most: usize) -> Result<String, String> {
     let host = response.url.host_str().unwrap_or("the server");
     if response.status != 200 {
         return Err(format!("{host} answered {}", status(response.status)));
     }
     let written = response.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = Kind::of(written, &response.body).map_err(|refused| format!("{host} sent {refused}"))?;
-    // No letter has more than four bytes.
-    let page = page::read(&response.body, &kind, &response.url, shown, most.saturating_mul(4));
+    let page = page::read(&response.body, &kind, reading);
     Ok(sheet(&page, response, most))
 }
 
@@ -134,7 +148,7 @@ fn status(status: u16) -> String {
     known.map_or_else(|| status.to_string(), |reason| format!("{status} {reason}"))
 }
 
-/// The page below what it is and where it is from.
+/// The page below what it is and where it is from. It has lost its secrets before it is cut here.
 fn sheet(page: &Page, response: &Response, most: usize) -> String {
     let mut sheet = String::new();
     if let Some(title) = &page.title {

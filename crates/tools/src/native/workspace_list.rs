@@ -11,7 +11,7 @@ use covenant_model::tool::{Content, ToolCallResult, ToolSpec};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{Absent, Parts, named};
+use super::{Absent, Parts, named, whole};
 use crate::apart::apart;
 use crate::files::{FileKind, Listing, Page, escaped};
 use crate::workspace::{Workspace, failed};
@@ -79,11 +79,11 @@ struct Wish {
 impl Wish {
     fn of(arguments: &Arguments) -> Self {
         let text = |property| arguments.text(property).filter(|text| !text.is_empty());
-        let limit = arguments.get("limit").and_then(Value::as_f64).map(|limit| format!("{limit:.0}"));
+        let limit = arguments.get("limit").and_then(whole).and_then(|limit| usize::try_from(limit).ok());
         Self {
             path: text("path").unwrap_or(".").to_owned(),
             after: text("after").unwrap_or_default().to_owned(),
-            limit: limit.and_then(|limit| limit.parse().ok()).unwrap_or(USUAL).clamp(1, MOST),
+            limit: limit.unwrap_or(USUAL).clamp(1, MOST),
         }
     }
 }

@@ -6,12 +6,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use covenant_gate::arguments::Arguments;
 use covenant_gate::tool::Run;
-use covenant_gate::{Context, Permit, Tool};
+use covenant_gate::{Context, Permit, Tool, Veil};
 use covenant_model::tool::{Content, ToolCallResult, ToolSpec};
-use serde_json::{Value, json};
+use serde_json::json;
 use url::Url;
 
-use super::{Absent, Parts, named};
+use super::{Absent, Parts, named, whole};
 use crate::apart::apart;
 use crate::files::{Lines, Range, Root, plain};
 use crate::workspace::{Workspace, failed};
@@ -49,7 +49,8 @@ impl Tool for WorkspaceRead {
     fn run<'a>(&'a self, _: Permit, arguments: Arguments, context: &'a Context) -> Run<'a> {
         let workspace = self.0.clone();
         let wish = Wish::of(&arguments);
-        Box::pin(apart(context, move |ended| read(&workspace, &wish, &|| !ended.is_cancelled())))
+        let veil = context.veil();
+        Box::pin(apart(context, move |ended| read(&workspace, &wish, &veil, &|| !ended.is_cancelled())))
     }
 }
 
@@ -73,12 +74,12 @@ impl Wish {
     }
 }
 
-/// A whole number, also where it is written `2.0`, as schemas allow.
-fn whole(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| format!("{:.0}", value.as_f64()?).parse().ok())
-}
-
-fn read(workspace: &Workspace, wish: &Wish, going: &dyn Fn() -> bool) -> Result<ToolCallResult, String> {
+fn read(
+    workspace: &Workspace,
+    wish: &Wish,
+    veil: &Veil,
+    going: &dyn Fn() -> bool,
+) -> Result<ToolCallResult, String> {
     let failed = failed("failed to read file");
     let root = workspace.root().map_err(&failed)?;
     let range = Range { first: wish.first(), count: wish.limit.unwrap_or(u64::MAX), bytes: TEXT };
@@ -89,7 +90,7 @@ fn read(workspace: &Workspace, wish: &Wish, going: &dyn Fn() -> bool) -> Result<
             "offset {first} is past the end: {path} has {total} lines; use a smaller offset"
         ));
     }
-    match text(&mut lines) {
+    match text(&mut lines, veil) {
         Some(text) => Ok(answer(text, &lines, wish)),
         None if wish.offset.is_none() && wish.limit.is_none() => blob(&root, &wish.path),
         None => Err(binary(&wish.path, "has no lines to choose from; leave out offset and limit")),
@@ -100,10 +101,13 @@ fn binary(path: &str, hint: &str) -> String {
     format!("{} is not UTF-8 text: it {hint}", plain(path))
 }
 
-/// The text, unless it is none. A line that was cut may have been cut inside a character.
-fn text(lines: &mut Lines) -> Option<String> {
-    let bytes = std::mem::take(&mut lines.bytes);
-    String::from_utf8(bytes).map_or_else(
+/// The text, unless it is none, without secrets that the choice of lines took apart. A line that was cut may have been
+/// cut inside a character.
+fn text(lines: &mut Lines, veil: &Veil) -> Option<String> {
+    let (before, after) = std::mem::take(&mut lines.around);
+    let wanted = before.len()..before.len() + lines.bytes.len();
+    let all = [before, std::mem::take(&mut lines.bytes), after].concat();
+    String::from_utf8(veil.part(&all, wanted)).map_or_else(
         |error| {
             let (sound, cut) = (error.utf8_error().valid_up_to(), error.utf8_error().error_len().is_none());
             let mut bytes = error.into_bytes();

@@ -8,7 +8,9 @@ mod table;
 
 use url::Url;
 
+pub(super) use self::element::is_block;
 use self::inline::Line;
+pub(super) use self::inline::is_unseen;
 use self::sheet::{Gap, Sheet};
 use self::table::Table;
 use super::content::{Content, is_section};

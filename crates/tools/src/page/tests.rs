@@ -1,7 +1,9 @@
 //! Pages, and what becomes of them.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use covenant_model::redact::Redactor;
 use proptest::prelude::*;
 
 use super::*;
@@ -10,9 +12,14 @@ fn base() -> Url {
     Url::parse("https://example.org/dir/page?q").unwrap()
 }
 
+fn veiled(bytes: &[u8], kind: &Kind, most: usize, veil: &Veil) -> Page {
+    let reading = Reading { base: &base(), shown: Shown::Readable, most, veil, going: &|| true };
+    read(bytes, kind, &reading)
+}
+
 fn page(bytes: &[u8]) -> Page {
     let kind = Kind::of(Some("text/html; charset=utf-8"), bytes).unwrap();
-    read(bytes, &kind, &base(), Shown::Readable, 1 << 20)
+    veiled(bytes, &kind, 1 << 20, &Veil::default())
 }
 
 fn markdown(html: &str) -> String {
@@ -183,6 +190,72 @@ fn relative_addresses_begin_where_the_page_says() {
     assert_eq!(markdown("<base href='javascript:x'><a href=x>y</a>"), "[y](https://example.org/dir/x)");
 }
 
+/// A page that tells a secret with marks in it, in every way.
+#[test]
+fn no_mark_hides_a_secret() {
+    let secret = "ab*cd_[ef]_g`h<ij";
+    let veil = Veil::of([Arc::new(Redactor::new([("API_KEY", secret)]))]);
+    let kind = Kind::of(Some("text/html"), b"").unwrap();
+    let label = "[REDACTED:API_KEY]";
+    for (html, expected) in [
+        ("<p>x ab*cd_[ef]_g`h&lt;ij y", format!("x {label} y")),
+        ("<p>x &#97;b*cd_[ef]_g`h&lt;ij", format!("x {label}")),
+        ("<p>x ab*<b>cd_</b>[ef]_<i>g`h&lt;ij</i> y", format!("x {label} y")),
+        ("<p>x <b>ab*cd_[ef]_g`h&lt;ij</b> y", format!("x **{label}** y")),
+        ("<p>ab*cd_&shy;[ef]_g`h&lt;i<wbr>j", label.to_owned()),
+        ("<p>ab*cd_<!-- x -->[ef]_g`h&lt;ij", label.to_owned()),
+        ("<pre>ab*cd_[ef]_g`h&lt;ij</pre>", format!("```\n{label}\n```")),
+        ("<img alt='ab*cd_[ef]_g`h&lt;ij'>", "![REDACTED:API_KEY]".to_owned()),
+        (
+            "<table><tr><td>some words<td>ab*cd_[ef]_g`h&lt;ij<tr><td>other words<td>are here</table>",
+            format!("| some words | {label} |\n| --- | --- |\n| other words | are here |"),
+        ),
+        ("<p>ab*cd_<p>[ef]_g`h", "ab\\*cd\\_\n\n\\[ef\\]\\_g\\`h".to_owned()),
+    ] {
+        assert_eq!(veiled(html.as_bytes(), &kind, 1 << 20, &veil).text, expected, "{html}");
+    }
+    let titled = format!("<title>{}ab*cd_[ef]_g`h&lt;ij</title>", "x".repeat(290));
+    let title = veiled(titled.as_bytes(), &kind, 1 << 20, &veil).title.unwrap();
+    assert!(!title.contains("ab*"), "{title}");
+}
+
+#[test]
+fn what_did_not_come_whole_ends_before_a_secret_that_may_have_begun() {
+    let secret = "correct-horse-battery-staple";
+    let veil = Veil::of([Arc::new(Redactor::new([("KEY", secret)]))]);
+    let kind = Kind::of(Some("text/html"), b"").unwrap();
+    for before in [MOST_BYTES - 20, MOST_BYTES - 100] {
+        let html = format!("<p hidden>{}</p>{secret}", " ".repeat(before - "<p hidden></p>".len()));
+        let page = veiled(&html.as_bytes()[..html.len().min(MOST_BYTES)], &kind, 1 << 20, &veil);
+        assert!(!page.text.contains("correct"), "{}", page.text);
+    }
+}
+
+#[test]
+fn a_page_is_not_read_on_when_nobody_waits_for_it() {
+    let html = "<p>word ".repeat(10_000);
+    let kind = Kind::of(Some("text/html"), b"").unwrap();
+    let asked = std::cell::Cell::new(0);
+    let going = || asked.replace(asked.get() + 1) < 3;
+    let reading = Reading {
+        base: &base(),
+        shown: Shown::Readable,
+        most: 1 << 20,
+        veil: &Veil::default(),
+        going: &going,
+    };
+    let page = read(html.as_bytes(), &kind, &reading);
+    assert!(page.cut && page.text.len() < 5000, "{}", page.text.len());
+}
+
+#[test]
+fn a_page_of_nothing_but_tags_or_entities_ends_after_so_many() {
+    for text in ["<", "&amp;", "</p>"] {
+        let page = page(text.repeat(500_000).as_bytes());
+        assert!(page.cut, "{text}");
+    }
+}
+
 /// Long enough that what takes the square of it takes minutes.
 const LONG: usize = 512 << 10;
 
@@ -236,7 +309,7 @@ proptest! {
     fn no_bytes_are_too_much(bytes in proptest::collection::vec(any::<u8>(), 0..2000), most in 0_usize..500) {
         for content_type in [None, Some("text/html"), Some("text/html; charset=utf-16"), Some("text/xml")] {
             if let Ok(kind) = Kind::of(content_type, &bytes) {
-                read(&bytes, &kind, &base(), Shown::Readable, most);
+                veiled(&bytes, &kind, most, &Veil::default());
             }
         }
     }
@@ -245,7 +318,7 @@ proptest! {
     fn no_markup_is_too_much(parts in proptest::collection::vec(part(), 0..120), most in 0_usize..3000) {
         let html = parts.concat();
         let kind = Kind::of(Some("text/html"), b"").unwrap();
-        let page = read(html.as_bytes(), &kind, &base(), Shown::Readable, most);
+        let page = veiled(html.as_bytes(), &kind, most, &Veil::default());
         prop_assert!(page.text.len() <= 4 * html.len() * 40 + 100);
     }
 }

@@ -18,7 +18,10 @@ const NODES: usize = 150_000;
 /// How deep a page may be: what it costs to read one more tag grows with it.
 const DEPTH: u16 = 400;
 
-/// How many bytes are read before the two are looked at again.
+/// The most tags and entities of a page: each is a step of the parser, also where no node comes of it.
+const TOKENS: usize = 400_000;
+
+/// How many bytes are read before all that is looked at again.
 const PIECE: usize = 1024;
 
 /// Which node.
@@ -50,8 +53,8 @@ enum Kind {
     Element(QualName, Vec<(LocalName, String)>),
 }
 
-/// Reads one.
-pub(super) fn parse(markup: &str) -> Tree {
+/// Reads one, for as long as anyone waits for it.
+pub(super) fn parse(markup: &str, going: &dyn Fn() -> bool) -> Tree {
     let full = Rc::new(Cell::new(false));
     let options = ParseOpts {
         tree_builder: TreeBuilderOpts {
@@ -64,8 +67,10 @@ pub(super) fn parse(markup: &str) -> Tree {
     };
     let mut parser = parse_document(Sink::new(Rc::clone(&full)), options);
     let mut rest = markup;
-    while !rest.is_empty() && !full.get() {
+    let mut tokens = 0;
+    while !rest.is_empty() && !full.get() && tokens < TOKENS && going() {
         let Some((piece, after)) = rest.split_at_checked(rest.floor_char_boundary(PIECE)) else { break };
+        tokens += piece.bytes().filter(|byte| matches!(byte, b'<' | b'&')).count();
         parser.process(StrTendril::from(piece));
         rest = after;
     }
@@ -107,6 +112,26 @@ impl Tree {
         match self.node(id).map(|node| &node.kind) {
             Some(Kind::Text(text)) => Some(text),
             _ => None,
+        }
+    }
+
+    /// Puts another text in place of that one.
+    pub(super) fn set_text(&mut self, id: Id, text: String) {
+        if let Some(node) = self.nodes.get_mut(id) {
+            node.kind = Kind::Text(text);
+        }
+    }
+
+    /// Puts other values in place of attributes, where there are any.
+    pub(super) fn change_attributes(&mut self, change: impl Fn(&str) -> Option<String>) {
+        let attributes = self.nodes.iter_mut().filter_map(|node| match &mut node.kind {
+            Kind::Element(_, attributes) => Some(attributes),
+            _ => None,
+        });
+        for (_, value) in attributes.flatten() {
+            if let Some(changed) = change(value) {
+                *value = changed;
+            }
         }
     }
 

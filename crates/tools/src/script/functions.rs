@@ -99,7 +99,7 @@ impl Functions<'_> {
 
     async fn get(&self, mut given: Given) -> Result<Value, String> {
         let url = given.needed("url")?;
-        let headers = headers(given.take("headers"))?;
+        let headers = self.headers(given.take("headers"))?;
         given.end()?;
         self.send(Method::GET, &url, headers, Bytes::new()).await
     }
@@ -107,7 +107,7 @@ impl Functions<'_> {
     async fn post(&self, mut given: Given) -> Result<Value, String> {
         let url = given.needed("url")?;
         let body = given.text("body")?.unwrap_or_default();
-        let mut headers = headers(given.take("headers"))?;
+        let mut headers = self.headers(given.take("headers"))?;
         let kind = given.text("content_type")?.unwrap_or_else(|| "application/json".to_owned());
         given.end()?;
         let kind = HeaderValue::try_from(kind).map_err(|_| "`content_type` cannot be sent".to_owned())?;
@@ -146,11 +146,38 @@ impl Functions<'_> {
         Ok(json!({"status": response.status, "body": body, "headers": headers}))
     }
 
+    fn headers(&self, given: Option<Value>) -> Result<HeaderMap, String> {
+        let members = match given {
+            None => return Ok(HeaderMap::new()),
+            Some(Value::Object(members)) => members,
+            Some(_) => return Err("`headers` must be a dict".to_owned()),
+        };
+        let mut headers = HeaderMap::new();
+        for (name, value) in members {
+            let shown = self.shown(&name);
+            let Value::String(value) = value else {
+                return Err(format!("the header `{shown}` must be a string"));
+            };
+            let pair = name.parse::<HeaderName>().ok().zip(HeaderValue::try_from(value).ok());
+            let Some((name, mut value)) = pair else {
+                return Err(format!("the header `{shown}` cannot be sent"));
+            };
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok(headers)
+    }
+
+    /// A name as it can stand in a sentence.
+    fn shown(&self, name: &str) -> String {
+        self.context.without_secrets(name).chars().take(64).flat_map(char::escape_debug).collect()
+    }
+
     fn secret(&self, mut given: Given) -> Result<Value, String> {
         let name = given.needed("name")?;
         given.end()?;
         if !self.named.contains(&name) {
-            let name: String = name.chars().take(64).flat_map(char::escape_debug).collect();
+            let name = self.shown(&name);
             return Err(format!(
                 "{name} is not named at the top of the script: write `# @secrets: {name}` there"
             ));
@@ -200,28 +227,6 @@ async fn sleep(mut given: Given) -> Result<Value, String> {
     // What is no duration is too long for one.
     tokio::time::sleep(Duration::try_from_secs_f64(seconds).unwrap_or(SLEEP).min(SLEEP)).await;
     Ok(Value::Null)
-}
-
-fn headers(given: Option<Value>) -> Result<HeaderMap, String> {
-    let members = match given {
-        None => return Ok(HeaderMap::new()),
-        Some(Value::Object(members)) => members,
-        Some(_) => return Err("`headers` must be a dict".to_owned()),
-    };
-    let mut headers = HeaderMap::new();
-    for (name, value) in members {
-        let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
-        let Value::String(value) = value else {
-            return Err(format!("the header `{shown}` must be a string"));
-        };
-        let pair = name.parse::<HeaderName>().ok().zip(HeaderValue::try_from(value).ok());
-        let Some((name, mut value)) = pair else {
-            return Err(format!("the header `{shown}` cannot be sent"));
-        };
-        value.set_sensitive(true);
-        headers.insert(name, value);
-    }
-    Ok(headers)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use covenant_gate::Content;
 
 use super::header::Header;
-use crate::files::{FileKind, Page, Root, Why};
+use crate::files::{FileError, Page, Root, Why};
 
 /// The longest script.
 pub const LONGEST: u64 = 256 << 10;
@@ -90,9 +90,9 @@ impl Shelf {
         let bytes = match root.read(&file, LONGEST) {
             Ok(bytes) => bytes,
             Err(error) if error.why == Why::Missing => return Err(missing()),
-            Err(error) => return Err(unfit(error.to_string())),
+            Err(error) => return Err(unfit(self.trouble(&file, &error))),
         };
-        self.check(&self.path.join(&file)).map_err(unfit)?;
+        check(&self.path.join(&file)).map_err(unfit)?;
         let text = String::from_utf8(bytes).map_err(|_| unfit("it is not UTF-8 text".to_owned()))?;
         Ok(Script { name: bare.to_owned(), text })
     }
@@ -103,38 +103,76 @@ impl Shelf {
         let page = Page { after: "", count: MOST, bytes: 1 << 20 };
         let listed =
             root.list(".", page, &mut |_| ControlFlow::Continue(())).map_err(|error| error.to_string())?;
-        let files = listed.entries.iter().filter(|entry| entry.kind != FileKind::Directory);
-        let names = files.filter_map(|entry| entry.name.strip_suffix(SUFFIX)).filter(|name| is_name(name));
-        Ok(names.map(|name| self.read(name)).collect())
+        // What begins with a dot is an editor's.
+        let names = listed.entries.iter().filter_map(|entry| entry.name.strip_suffix(SUFFIX));
+        let names = names.filter(|name| !name.is_empty() && !name.starts_with('.'));
+        Ok(names.map(|name| if is_name(name) { self.read(name) } else { Err(misnamed(name)) }).collect())
+    }
+
+    /// Whether its scripts can be used at all: the directory is one, and nobody else can change it. This blocks.
+    pub fn check(&self) -> Result<(), String> {
+        self.root().map(drop)
     }
 
     /// The directory, unless there is none. One that others may write is none of ours.
     fn root(&self) -> Result<Option<Root>, String> {
         match Root::open(&self.path, "scripts") {
             Ok(root) => {
-                self.check(&self.path)?;
+                check(&self.path)?;
                 Ok(Some(root.unlinked()))
             }
             Err(error) if error.why == Why::Missing => Ok(None),
+            Err(error) if error.why == Why::NotADirectory => Err(format!(
+                "{} is not a directory, or goes through a file; correct `path` of `[scripts]` in config.toml",
+                self.path.display()
+            )),
             Err(error) => Err(error.to_string()),
         }
     }
 
-    /// Whether nobody else can change it: whoever can write a script decides what runs.
-    fn check(&self, path: &Path) -> Result<(), String> {
-        let found = path.symlink_metadata().map_err(|error| error.to_string())?;
-        let owner = rustix::process::geteuid().as_raw();
-        let shown =
-            path.strip_prefix(&self.path).ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path);
-        let shown = shown.display();
-        if found.uid() != owner && found.uid() != 0 {
-            return Err(format!("{shown} belongs to another user; make it your own with chown"));
+    /// Why a file there cannot be read, as whoever keeps scripts is told.
+    fn trouble(&self, file: &str, error: &FileError) -> String {
+        match error.why {
+            Why::Directory => "it is a directory; a script is a file".to_owned(),
+            Why::Link => {
+                let place = typed(&self.path.join(file));
+                format!(
+                    "it is a symbolic link, and none is followed; put a copy of the file there as {place}"
+                )
+            }
+            _ => error.to_string(),
         }
-        if found.mode() & 0o022 != 0 {
-            return Err(format!("{shown} can be written by others; take that away with: chmod go-w"));
-        }
-        Ok(())
     }
+}
+
+/// Whether nobody else can change it: whoever can write a script decides what runs.
+fn check(path: &Path) -> Result<(), String> {
+    let found = path.symlink_metadata().map_err(|error| error.to_string())?;
+    let owner = rustix::process::geteuid().as_raw();
+    let (shown, typed) = (path.display(), typed(path));
+    if found.uid() != owner && found.uid() != 0 {
+        return Err(format!(
+            "{shown} belongs to another user; make it your own with: chown \"$USER\" {typed}"
+        ));
+    }
+    if found.mode() & 0o022 != 0 {
+        return Err(format!("{shown} can be written by others; take that away with: chmod go-w {typed}"));
+    }
+    Ok(())
+}
+
+/// A path as a shell takes it for one.
+fn typed(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// What is said of a file that could be a script, were it called something else.
+fn misnamed(name: &str) -> NoScript {
+    let reason =
+        "a script's name is 1 to 64 letters, digits, `_`, `-` and `.`; give the file another".to_owned();
+    NoScript::Unfit { name: shown(name), reason }
 }
 
 /// Whether a script can be called that.
@@ -143,9 +181,13 @@ pub fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.chars().all(plain) && !name.starts_with('.')
 }
 
-/// A name as it may be repeated: short, and nothing that steers a terminal.
+/// A name as it may be repeated: whole or not at all, as a part of a secret would not be known as one, and nothing that
+/// steers a terminal.
 fn shown(name: &str) -> String {
-    name.chars().take(64).flat_map(char::escape_debug).collect()
+    match name.chars().count() {
+        0..=64 => name.escape_debug().collect(),
+        count => format!("a name of {count} characters"),
+    }
 }
 
 #[cfg(test)]
@@ -188,6 +230,8 @@ mod tests {
             assert!(!error.to_string().contains('\u{1b}'), "{error}");
         }
         assert_eq!(shelf.read("nope").unwrap_err().to_string(), "script 'nope' not found");
+        let long = shelf.read(&"x".repeat(65)).unwrap_err().to_string();
+        assert_eq!(long, "script 'a name of 65 characters' not found", "not a part of it is said");
     }
 
     #[test]
@@ -196,14 +240,50 @@ mod tests {
         let path = |name: &str| directory.path().join(name);
         std::fs::set_permissions(path("open.star"), std::fs::Permissions::from_mode(0o666)).unwrap();
         assert!(shelf.read("open").unwrap_err().to_string().contains("can be written by others"));
+        let advice = format!("chmod go-w {}", path("open.star").display());
+        assert!(shelf.read("open").unwrap_err().to_string().ends_with(&advice));
         symlink("/etc/passwd", path("passwd.star")).unwrap();
-        assert!(matches!(shelf.read("passwd").unwrap_err(), NoScript::Unfit { .. }));
+        let link = shelf.read("passwd").unwrap_err().to_string();
+        assert!(
+            link.contains("is a symbolic link") && link.contains("put a copy of the file there"),
+            "{link}"
+        );
         std::fs::write(path("large.star"), vec![b'#'; 300 << 10]).unwrap();
         assert!(matches!(shelf.read("large").unwrap_err(), NoScript::Unfit { .. }));
         std::fs::write(path("bytes.star"), [0xff, 0xfe]).unwrap();
         std::fs::set_permissions(path("bytes.star"), std::fs::Permissions::from_mode(0o600)).unwrap();
         assert!(shelf.read("bytes").unwrap_err().to_string().contains("not UTF-8"));
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(shelf.all().unwrap_err().contains("can be written by others"));
+        let reason = shelf.all().unwrap_err();
+        assert!(reason.contains("can be written by others"), "{reason}");
+        assert!(reason.ends_with(&format!("chmod go-w {}", directory.path().display())), "{reason}");
+        assert_eq!(shelf.check(), Err(reason));
+    }
+
+    #[test]
+    fn what_could_be_a_script_and_is_none_is_listed_with_the_reason() {
+        let (directory, shelf) = shelf(&[("a.star", "x = 1\n"), ("bad name.star", ""), (".swap.star", "")]);
+        std::fs::create_dir(directory.path().join("dir.star")).unwrap();
+        let listed: Vec<_> = shelf.all().unwrap().into_iter().map(|one| one.map(|one| one.name)).collect();
+        let unfit = |name: &str, reason: &str| {
+            let (name, reason) = (name.to_owned(), reason.to_owned());
+            Err(NoScript::Unfit { name, reason })
+        };
+        let named = "a script's name is 1 to 64 letters, digits, `_`, `-` and `.`; give the file another";
+        let expected = [
+            Ok("a".to_owned()),
+            unfit("bad name", named),
+            unfit("dir", "it is a directory; a script is a file"),
+        ];
+        assert_eq!(listed, expected);
+    }
+
+    #[test]
+    fn a_path_in_advice_can_be_typed() {
+        for (path, written) in
+            [("/home/ada/x.star", "/home/ada/x.star"), ("/my notes/it's", "'/my notes/it'\\''s'")]
+        {
+            assert_eq!(typed(Path::new(path)), written);
+        }
     }
 }

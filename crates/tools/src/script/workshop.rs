@@ -14,26 +14,23 @@ use covenant_runner::order::{Network, Order as ChildOrder, Sandbox};
 use covenant_runner::pipes::{Input, Output};
 use serde_json::{Map, Value, json};
 use tokio::io::AsyncWriteExt as _;
-use tokio::sync::Semaphore;
 
 use super::allowance::Allowance;
+use super::check::program;
 use super::child::WORD;
 use super::functions::Functions;
 use super::shelf::{Script, Shelf};
+use super::slots::Slots;
 use super::words::{self, Answer, LONGEST, Order, PRINTED, Said};
 use crate::native::Parts;
 use crate::ports::{Programs, Secrets, Web};
 use crate::settings;
 
-/// Steps of the interpreter: more than any script needs that is done in time.
-const STEPS: u64 = 2_000_000_000;
+/// Steps of the interpreter: as many as take it about ten seconds, so that a loop without end is told as one.
+const STEPS: u64 = 200_000_000;
 
 /// What the child itself needs beside the values of the script.
 const OWN_MB: u64 = 48;
-
-/// How many scripts run at once; the others wait. Those that a script runs in turn are not counted, or they would wait for
-/// each other.
-const AT_ONCE: usize = 8;
 
 /// How long a child that has said its last may take to end.
 const ENDING: Duration = Duration::from_secs(2);
@@ -47,7 +44,7 @@ pub(crate) struct Workshop {
     secrets: Secrets,
     clock: Arc<dyn Clock>,
     own: PathBuf,
-    slots: Semaphore,
+    slots: Arc<Slots>,
 }
 
 /// What of a script is wanted.
@@ -70,7 +67,7 @@ impl Workshop {
             secrets: Arc::clone(&parts.secrets),
             clock: Arc::clone(&parts.clock),
             own,
-            slots: Semaphore::new(AT_ONCE),
+            slots: Arc::clone(&parts.slots),
         })
     }
 
@@ -91,15 +88,21 @@ impl Workshop {
 
     /// Runs it if it may, and makes a result of that either way.
     pub(crate) async fn attempt(&self, script: &Script, task: Task, context: &Context) -> ToolCallResult {
+        if script.text.contains('\0') {
+            return ToolCallResult::error(format!(
+                "{} has a NUL, which nobody who reads it can see; take it out",
+                script.file()
+            ));
+        }
         if !self.allowance(script).is_given() {
-            let text = Content { name: &script.file(), text: &script.text };
-            match context.standing(text).await {
+            match standing(script, context).await {
                 Ok(Standing::Approved) => {}
                 Ok(standing) => return unapproved(script, &standing),
-                Err(fault) => return ToolCallResult::error(fault),
+                Err(reason) => return ToolCallResult::error(reason),
             }
         }
-        let slot = async { if context.is_within() { None } else { self.slots.acquire().await.ok() } };
+        let slot =
+            async { if context.is_within() { None } else { self.slots.take(context.principal()).await } };
         let Some(_slot) = context.cancelled().run_until_cancelled(slot).await else {
             return taken_back(script);
         };
@@ -186,6 +189,19 @@ impl Workshop {
     }
 }
 
+/// How it stands. A person is asked only about what can be read: nobody should read and approve what can never run.
+async fn standing(script: &Script, context: &Context) -> Result<Standing, String> {
+    let file = script.file();
+    let text = Content { name: &file, text: &script.text };
+    if let Some(known) = context.known_standing(text).await.map_err(|fault| fault.to_string())? {
+        return Ok(known);
+    }
+    let (name, code) = (file.clone(), script.text.clone());
+    let read = tokio::task::spawn_blocking(move || program(&name, &code).map(drop)).await;
+    read.map_err(|_| format!("{file} could not be checked"))?.map_err(|flaw| flaw.to_string())?;
+    context.standing(text).await.map_err(|fault| fault.to_string())
+}
+
 fn taken_back(script: &Script) -> ToolCallResult {
     ToolCallResult::error(format!("{} was ended because its call was taken back", script.file()))
 }
@@ -266,4 +282,24 @@ fn unapproved(script: &Script, standing: &Standing) -> ToolCallResult {
     }
     result.meta = approval.as_object().cloned().unwrap_or_default();
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::native::tests::parts;
+
+    #[tokio::test]
+    async fn a_text_with_what_nobody_sees_is_not_even_asked_about() {
+        let root = tempfile::tempdir().unwrap();
+        let workshop = Workshop::of(&parts(root.path())).unwrap();
+        let script = Script { name: "a".to_owned(), text: "x = 1 # \0".to_owned() };
+        let context = Context::new(CancellationToken::new());
+        let result = workshop.attempt(&script, Task::default(), &context).await;
+        assert!(result.is_error);
+        let said = serde_json::to_string(&result).unwrap();
+        assert!(said.contains("a.star has a NUL"), "{said}");
+    }
 }

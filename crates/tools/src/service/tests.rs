@@ -54,6 +54,7 @@ pub(crate) fn service(base: &str, web: Arc<dyn Web>) -> Service {
         name: "Example",
         section: "chat.team".to_owned(),
         base: Url::parse(base).unwrap(),
+        hidden: Hidden::default(),
         web,
         clock: Arc::new(HandClock::at(Timestamp::from_millis(1_794_830_400_000))),
     };
@@ -114,6 +115,28 @@ fn what_a_service_says_is_shown_in_one_line_and_without_credentials() {
 }
 
 #[test]
+fn a_credential_that_came_from_a_secret_is_called_by_its_name() {
+    let base = Url::parse("https://host.example/services/T0000000001").unwrap();
+    let hidden = Hidden { token: "TEAM_TOKEN".to_owned(), url: "HOOK_URL".to_owned() };
+    let own = own(&base, Some(&Secret::new("token-of-the-team".to_owned())), &hidden);
+    assert_eq!(
+        own.redact("token-of-the-team at T0000000001"),
+        "[REDACTED:TEAM_TOKEN] at [REDACTED:HOOK_URL]"
+    );
+}
+
+#[test]
+fn what_a_service_says_is_cut_after_every_secret_is_gone() {
+    let secret = "correct-horse-battery-staple";
+    let veil = Veil::of([Arc::new(Redactor::new([("OTHER", secret)]))]);
+    let service = service("https://host.example", Script::new([])).veiled(veil);
+    for before in SHOWN - 30..=SHOWN {
+        let shown = service.shown(&format!("{}{secret}", "x".repeat(before)));
+        assert!(!shown.contains("corr"), "{shown}");
+    }
+}
+
+#[test]
 fn a_token_is_sent_but_never_printed() {
     let service = service("https://host.example", Script::new([]));
     let request = service.get(service.address(&["x"]));
@@ -127,6 +150,7 @@ fn a_token_that_no_header_may_hold_is_refused_without_being_said() {
         name: "Example",
         section: "github".to_owned(),
         base: Url::parse("https://host.example").unwrap(),
+        hidden: Hidden::default(),
         web: Script::new([]),
         clock: Arc::new(HandClock::at(Timestamp::from_millis(1))),
     };

@@ -41,9 +41,9 @@ type Names = Result<Listed, crate::files::FileError>;
 
 fn directly(root: &Root, inside: &str, going: &dyn Fn() -> ControlFlow<()>) -> Names {
     let page = Page { after: "", count: COUNT, bytes: BYTES };
-    let found = root.list(inside, page, &mut |_| going())?;
-    let shown = found.entries.into_iter().filter(|entry| !entry.name.starts_with('.'));
-    Ok(Listed { names: shown.map(|Entry { name, kind }| written(&name, kind)).collect(), more: found.more })
+    let found = root.list_of(inside, page, |name| !name.starts_with('.'), &mut |_| going())?;
+    let names = found.entries.into_iter().map(|Entry { name, kind }| written(&name, kind)).collect();
+    Ok(Listed { names, more: found.more })
 }
 
 fn beneath(root: &Root, inside: &str, going: &dyn Fn() -> ControlFlow<()>) -> Names {

@@ -1,5 +1,7 @@
 //! Which place of the vault a caller names, if it is one that callers may name.
 
+use std::path::Path;
+
 use super::Vault;
 use crate::files::{FileError, Root, Why, plain};
 use crate::workspace::failed;
@@ -29,13 +31,25 @@ impl Vault {
     }
 
     fn root(&self) -> Result<Root, String> {
-        self.library.root().map_err(|error| match error.why {
-            Why::Missing | Why::NotADirectory => format!(
-                "the vault {} is not there: make that directory, or correct `path` of `[vault]` in config.toml",
-                self.library.directory().display()
-            ),
-            _ => failed("the vault cannot be opened")(error),
+        self.library.root().map_err(|error| {
+            let directory = self.library.directory();
+            unfit(directory, error.why).unwrap_or_else(|| failed("the vault cannot be opened")(error))
         })
+    }
+}
+
+/// Why that directory is no vault, where the configuration is to be corrected.
+pub(crate) fn unfit(directory: &Path, why: Why) -> Option<String> {
+    let shown = directory.display();
+    let path = "`path` of `[vault]` in config.toml";
+    match why {
+        Why::Missing => {
+            Some(format!("the vault {shown} is not there; make that directory, or correct {path}"))
+        }
+        Why::NotADirectory => {
+            Some(format!("the vault {shown} is not a directory, or goes through a file; correct {path}"))
+        }
+        _ => None,
     }
 }
 

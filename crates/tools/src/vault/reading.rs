@@ -1,5 +1,6 @@
 //! Reading one note: its text, what it says of itself, where it leads and what leads to it.
 
+use covenant_gate::Veil;
 use serde_json::{Value, json};
 
 use super::Vault;
@@ -21,12 +22,14 @@ pub struct Reading {
 
 impl Vault {
     /// The note at that path, with or without `.md`; a name alone is enough where it is in no doubt. Blocks.
-    pub(crate) fn read(&self, path: &str, remark: Option<String>) -> Result<Reading, String> {
+    pub(crate) fn read(&self, path: &str, remark: Option<String>, veil: &Veil) -> Result<Reading, String> {
         let (root, inside) = self.place(path)?;
         let (inside, bytes) = self.found(&root, &inside).map_err(|error| told(path, &error))?;
         let text = String::from_utf8(bytes).map_err(|_| {
             format!("{} is not text: only notes can be read here; open it with another program", plain(path))
         })?;
+        // What it says of itself are pieces of it.
+        let text = veil.without_secrets(&text).into_owned();
         let note = Note::read(&text);
         let mut remarks: Vec<String> = remark.into_iter().chain(note.remark.clone()).collect();
         // A note can be read whatever becomes of its index.
@@ -52,6 +55,13 @@ impl Vault {
             members.insert("remarks".to_owned(), remarks.into());
         }
         Ok(Reading { text, facts })
+    }
+
+    /// The text of a note that was found. Blocks.
+    pub(crate) fn text(&self, inside: &str) -> Result<String, String> {
+        let bytes = self.place(inside)?.0.read(inside, MOST).map_err(|error| error.to_string())?;
+        Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
     /// The file that is meant, and its bytes.

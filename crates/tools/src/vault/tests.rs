@@ -5,8 +5,9 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::os::unix::fs::symlink;
 
-use covenant_gate::SystemClock;
+use covenant_gate::{SystemClock, Veil};
 use covenant_model::note::{Entry, Hit, Index, IndexError, Stamp, key};
+use covenant_model::redact::Redactor;
 use serde_json::{Value, json};
 
 use super::*;
@@ -33,12 +34,7 @@ impl Index for Names {
         let mut hits: Vec<Hit> = all
             .values()
             .filter(|entry| entry.text.contains("moon") && beneath(&entry.path))
-            .map(|entry| Hit {
-                path: entry.path.clone(),
-                title: entry.title.clone(),
-                snippet: "the **moon**".into(),
-                modified: 0,
-            })
+            .map(|entry| Hit { path: entry.path.clone(), title: entry.title.clone(), modified: 0 })
             .collect();
         hits.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Found { total: u64::try_from(hits.len()).unwrap(), hits })
@@ -80,7 +76,7 @@ impl World {
     }
 
     async fn read(&self, path: &str) -> Value {
-        serde_json::to_value(vault_read::read(&self.vault, path.to_owned()).await).unwrap()
+        serde_json::to_value(vault_read::read(&self.vault, path.to_owned(), Veil::default()).await).unwrap()
     }
 
     async fn write(&self, path: &str, text: &str) -> Value {
@@ -96,14 +92,31 @@ impl World {
 
     async fn search(&self, query: &str, path: Option<&str>) -> Value {
         serde_json::to_value(
-            vault_search::search(&self.vault, query.to_owned(), path.map(str::to_owned)).await,
+            vault_search::search(&self.vault, query.to_owned(), path.map(str::to_owned), &nobody()).await,
         )
         .unwrap()
     }
 }
 
+/// A context of no call.
+fn nobody() -> covenant_gate::Context {
+    covenant_gate::Context::new(tokio_util::sync::CancellationToken::new())
+}
+
 fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn what_a_note_says_of_itself_holds_no_piece_of_a_secret() {
+    let world = World::new();
+    world.put("n.md", "# Keys\n\nThe key is abc #def-ghi-jkl [[mno|pqr]] stu.\n");
+    let veil = Veil::of([Arc::new(Redactor::new([("KEY", "abc #def-ghi-jkl [[mno|pqr]] stu")]))]);
+    let read = vault_read::read(&world.vault, "n".to_owned(), veil).await;
+    let told = serde_json::to_value(read).unwrap();
+    assert_eq!(text(&told), "# Keys\n\nThe key is [REDACTED:KEY].\n");
+    let facts = &told["structuredContent"];
+    assert_eq!((&facts["tags"], &facts["links"]), (&json!([]), &json!([])));
 }
 
 #[tokio::test]
@@ -174,6 +187,108 @@ async fn lists_have_no_hidden_names_and_all_the_way_down_only_notes() {
         world.list("/vault/a/", true).await["structuredContent"],
         json!({"files": ["a/c.md"], "more": 0})
     );
+}
+
+/// Hidden names take no place of those that are shown.
+#[tokio::test]
+async fn a_directory_full_of_hidden_names_is_listed_all_the_same() {
+    let world = World::new();
+    for number in 0..2001 {
+        world.put(&format!(".{number}"), "");
+    }
+    world.put("seen.md", "");
+    let listed = world.list("", false).await;
+    assert_eq!(listed["structuredContent"], json!({"files": ["seen.md"], "more": 0}));
+}
+
+/// A git that does not answer until it is let go.
+struct Slow {
+    directory: std::path::PathBuf,
+    begun: tokio::sync::mpsc::UnboundedSender<()>,
+    go: Arc<tokio::sync::Notify>,
+    ended: tokio::sync::mpsc::UnboundedSender<()>,
+}
+
+impl crate::git::Runs for Slow {
+    fn run<'a>(
+        &'a self,
+        _: &'a [&'a str],
+        _: std::time::Duration,
+    ) -> crate::ports::Later<'a, Result<crate::git::Ran, String>> {
+        Box::pin(async move {
+            self.begun.send(()).unwrap();
+            self.go.notified().await;
+            self.ended.send(()).unwrap();
+            Err("this git says nothing".to_owned())
+        })
+    }
+
+    fn directory(&self) -> &std::path::Path {
+        &self.directory
+    }
+}
+
+/// Whoever takes a call back ends its own waiting, and not the git that is in the middle of something.
+#[tokio::test]
+async fn git_is_not_killed_by_a_reader_who_gives_up() {
+    let (begun, mut has_begun) = tokio::sync::mpsc::unbounded_channel();
+    let (ended, mut has_ended) = tokio::sync::mpsc::unbounded_channel();
+    let go = Arc::new(tokio::sync::Notify::new());
+    for search in [false, true] {
+        let world = World::new();
+        let directory = world.directory.path().join("vault");
+        let slow = Slow {
+            directory: directory.clone(),
+            begun: begun.clone(),
+            go: Arc::clone(&go),
+            ended: ended.clone(),
+        };
+        let indexes: Indexes = Arc::new(|_, _| Err("nothing is indexed here".to_owned()));
+        let library = Library::new(directory, SHOWN, indexes, Arc::new(SystemClock));
+        let vault = Vault::of(library, Some(Git::new(Box::new(slow))));
+        let context = nobody();
+        let call = async {
+            if search {
+                vault_search::search(&vault, "moon".to_owned(), None, &context).await
+            } else {
+                vault_read::read(&vault, "Home.md".to_owned(), context.veil()).await
+            }
+        };
+        tokio::select! {
+            answer = call => panic!("{answer:?}"),
+            begun = has_begun.recv() => begun.unwrap(),
+        }
+        go.notify_one();
+        has_ended.recv().await.unwrap();
+    }
+}
+
+#[test]
+fn a_synced_vault_reaches_beyond_this_machine_and_says_so() {
+    use covenant_gate::Tool;
+    let root = tempfile::tempdir().unwrap();
+    for synced in [false, true] {
+        let mut parts = crate::native::tests::parts(root.path());
+        parts.vault = Ok(crate::native::tests::vault(root.path(), synced));
+        let tools = crate::native(&parts).0;
+        let annotations = |name: &str| {
+            let tool: &Arc<dyn Tool> = tools.iter().find(|tool| tool.spec().name.as_str() == name).unwrap();
+            tool.spec().extra["annotations"].clone()
+        };
+        for (name, read_only, open) in [
+            ("vault_read", true, synced),
+            ("vault_search", true, synced),
+            ("vault_write", false, synced),
+            ("vault_list", true, false),
+        ] {
+            let annotations = annotations(name);
+            assert_eq!(
+                (&annotations["readOnlyHint"], &annotations["openWorldHint"]),
+                (&json!(read_only), &json!(open)),
+                "{name}"
+            );
+        }
+    }
 }
 
 /// Nothing outside is reached, and nothing that makes Obsidian or git run programs.
@@ -261,18 +376,30 @@ async fn a_vault_that_is_not_there_says_what_to_do() {
     let path = world.directory.path().join("vault");
     fs::remove_dir(&path).unwrap();
     let expected = format!(
-        "Error: the vault {} is not there: make that directory, or correct `path` of `[vault]` in config.toml",
+        "Error: the vault {} is not there; make that directory, or correct `path` of `[vault]` in config.toml",
         path.display()
     );
     assert_eq!(text(&world.read("a.md").await), expected);
     assert_eq!(text(&world.write("a.md", "x").await), expected);
     assert_eq!(text(&world.list("", true).await), expected);
     assert_eq!(text(&world.search("x", None).await), expected);
+    fs::write(&path, "").unwrap();
+    let expected = format!(
+        "Error: the vault {} is not a directory, or goes through a file; correct `path` of `[vault]` in config.toml",
+        path.display()
+    );
+    assert_eq!(text(&world.read("a.md").await), expected);
 }
 
 #[test]
 fn without_a_vault_its_tools_say_what_to_write() {
-    let absent = of(None, "vault_read").err().unwrap();
-    assert_eq!(absent.name, "vault_read");
-    assert!(absent.reason.contains("`[vault]`") && absent.reason.contains("config.toml"));
+    let root = tempfile::tempdir().unwrap();
+    let parts =
+        Parts { vault: Err(settings::NO_VAULT.to_owned()), ..crate::native::tests::parts(root.path()) };
+    let absent = crate::native(&parts).1;
+    assert_eq!(absent.len(), 4);
+    for Absent { name, reason } in absent {
+        assert!(name.starts_with("vault_"), "{name}");
+        assert!(reason.contains("`[vault]`") && reason.contains("config.toml"), "{reason}");
+    }
 }

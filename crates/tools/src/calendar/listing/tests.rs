@@ -1,5 +1,6 @@
 //! What people and programs are told.
 
+use covenant_gate::Veil;
 use jiff::tz::TimeZone;
 
 use super::super::Calendar;
@@ -7,7 +8,7 @@ use super::*;
 
 fn listed(lines: &str, window: &Window) -> Vec<Occurrence> {
     let text = format!("BEGIN:VCALENDAR\n{lines}END:VCALENDAR\n");
-    Calendar::read(text.as_bytes()).unwrap().within(window).occurrences
+    Calendar::read(text.as_bytes(), &Veil::default()).unwrap().within(window).occurrences
 }
 
 fn event(title: &str, lines: &str) -> String {

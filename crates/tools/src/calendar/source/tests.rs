@@ -62,7 +62,7 @@ fn window() -> Window {
 }
 
 async fn count(source: &Source, web: &Answers, clock: &HandClock) -> Result<usize, String> {
-    source.within(window(), web, clock).await.map(|listing| listing.occurrences.len())
+    source.within(window(), Veil::default(), web, clock).await.map(|listing| listing.occurrences.len())
 }
 
 #[tokio::test]
@@ -139,13 +139,26 @@ async fn every_failure_names_the_calendar_and_nothing_of_its_address_but_the_hos
 }
 
 #[tokio::test]
-async fn a_failure_is_not_kept() {
-    let web = answers(vec![said(503, &[], ""), said(200, &[(ETAG, "\"x\"")], "hello"), said(200, &[], ICS)]);
+async fn a_failure_is_good_for_a_minute_too_and_then_all_is_asked_for() {
+    let web = answers(vec![
+        said(200, &[(ETAG, "\"w\"")], ICS),
+        Err("cal.example cannot be reached".to_owned()),
+        said(503, &[], ""),
+        said(200, &[(ETAG, "\"x\"")], "hello"),
+        said(200, &[], ICS),
+    ]);
     let (source, clock) = (secret(), clock());
-    assert!(count(&source, &web, &clock).await.is_err());
-    assert!(count(&source, &web, &clock).await.is_err());
-    assert_eq!(count(&source, &web, &clock).await, Ok(1));
-    assert_eq!(web.asked.lock().unwrap()[2].headers.get(IF_NONE_MATCH), None);
+    let asked = || web.asked.lock().unwrap().len();
+    assert_eq!((count(&source, &web, &clock).await, asked()), (Ok(1), 1));
+    for failures in 1..=3 {
+        clock.advance(Duration::from_mins(1));
+        let first = count(&source, &web, &clock).await.unwrap_err();
+        clock.advance(Duration::from_secs(59));
+        assert_eq!((count(&source, &web, &clock).await, asked()), (Err(first), 1 + failures));
+    }
+    clock.advance(Duration::from_secs(2));
+    assert_eq!((count(&source, &web, &clock).await, asked()), (Ok(1), 5));
+    assert_eq!(web.asked.lock().unwrap()[4].headers.get(IF_NONE_MATCH), None);
 }
 
 #[tokio::test]

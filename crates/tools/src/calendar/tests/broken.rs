@@ -13,12 +13,12 @@ fn what_is_no_calendar_is_an_error() {
         "BEGIN:VEVENT\nEND:VEVENT",
         "\0",
     ] {
-        let error = Calendar::read(text.as_bytes()).unwrap_err();
+        let error = Calendar::read(text.as_bytes(), &Veil::default()).unwrap_err();
         assert_eq!(error.to_string(), "it is no calendar: it has no line `BEGIN:VCALENDAR`", "{text}");
     }
     for text in ["BEGIN:VCALENDAR", "\u{feff}begin:vcalendar\r\nend:vcalendar\r\n", "\n\nBEGIN: VCALENDAR\n"]
     {
-        assert!(Calendar::read(text.as_bytes()).is_ok(), "{text}");
+        assert!(Calendar::read(text.as_bytes(), &Veil::default()).is_ok(), "{text}");
     }
 }
 
@@ -100,8 +100,11 @@ fn components_that_never_end_end_where_the_next_begins() {
         .len(),
         2
     );
-    let cut =
-        Calendar::read(format!("BEGIN:VCALENDAR\n{GOOD}BEGIN:VEVENT\nDTSTART:2026").as_bytes()).unwrap();
+    let cut = Calendar::read(
+        format!("BEGIN:VCALENDAR\n{GOOD}BEGIN:VEVENT\nDTSTART:2026").as_bytes(),
+        &Veil::default(),
+    )
+    .unwrap();
     let listing = cut.within(&window("2026-03-02", 1, "UTC"));
     assert_eq!(listing.occurrences.len(), 1);
     assert!(listing.remarks.sentences().contains(&"The file ends before its calendar does.".to_owned()));
@@ -113,4 +116,26 @@ fn titles_in_remarks_are_short_and_on_one_line() {
     let (_, remarks) = remarks(&lines, "2026-03-02", 1);
     assert_eq!(remarks.len(), 1);
     assert!(remarks[0].len() < 150 && !remarks[0].contains(['\n', '\u{1b}']), "{remarks:?}");
+}
+
+#[test]
+fn nothing_is_cut_before_its_secrets_are_gone() {
+    let secret = "correct-horse,battery;staple";
+    let veil = Veil::of([std::sync::Arc::new(covenant_model::redact::Redactor::new([("KEY", secret)]))]);
+    let written = r"correct-horse\,battery\;staple";
+    for before in [0, 40, 50, 59, 180, 190, 199, 980, 990, 999] {
+        let text = format!("{}{written}", "x".repeat(before));
+        let zone = format!("{}{}", "x".repeat(before), secret);
+        let file = format!(
+            "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:{text}\nSUMMARY:{text}\nLOCATION:{text}\nDESCRIPTION:{text}\n\
+             DTSTART;TZID=\"{zone}\":20260302T090000\nDTEND:later\nEND:VEVENT\nEND:VCALENDAR\n"
+        );
+        let window = window("2026-03-02", 1, "UTC");
+        let listing = Calendar::read(file.as_bytes(), &veil).unwrap().within(&window);
+        let remarks = listing.remarks.sentences();
+        assert_eq!((listing.occurrences.len(), remarks.len()), (1, 2), "{remarks:?}");
+        let agenda = Agenda::new(&window, vec![("team", listing.occurrences)], remarks);
+        let told = format!("{} {}", agenda.text(), agenda.json());
+        assert!(!told.contains("corr"), "{before}: {told}");
+    }
 }

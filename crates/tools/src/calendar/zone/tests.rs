@@ -91,7 +91,8 @@ fn a_name_leads_to_the_systems_zone_then_the_files_then_that_of_windows() {
     let mut empty = Definition::default();
     empty.place = Some("Asia/Tokyo".to_owned());
     definitions.insert("Empty".to_owned(), empty);
-    let mut zones = Zones::new(&definitions, None, TimeZone::UTC, at("2030-01-01T00:00:00"));
+    let veil = Veil::default();
+    let mut zones = Zones::new(&definitions, None, TimeZone::UTC, at("2030-01-01T00:00:00"), &veil);
     let (mut steps, mut remarks) = (Steps::of(1_000_000), Remarks::default());
     let mut find = |name: &str| match zones.of(&Wall::Zone(Arc::from(name)), &mut steps, &mut remarks) {
         Zone::Utc => "UTC".to_owned(),

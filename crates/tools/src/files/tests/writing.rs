@@ -99,7 +99,11 @@ fn what_is_added_stands_at_the_end_and_may_begin_a_line() {
     }
     assert_eq!(root.read("log/today.md", 100).unwrap(), b"a\nbc\nd");
     assert_eq!(root.append("log/today.md", b"123", Join::Exactly, 8).unwrap_err().why, Why::TooLarge(8));
+    let with_its_line = root.append("log/today.md", b"12", Join::OnNewLine, 8);
+    assert_eq!(with_its_line.unwrap_err().why, Why::TooLarge(8), "the line that is ended for it counts");
     assert_eq!(root.read("log/today.md", 100).unwrap(), b"a\nbc\nd", "nothing of it was added");
+    root.append("log/today.md", b"1", Join::OnNewLine, 8).unwrap();
+    assert_eq!(root.read("log/today.md", 8).unwrap(), b"a\nbc\nd\n1");
 }
 
 #[test]

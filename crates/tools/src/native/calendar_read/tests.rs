@@ -51,7 +51,8 @@ fn asked(calendar: &str, from: &str, zone: &str) -> Asked {
 
 async fn answer(asked: Asked) -> (String, Value) {
     let directory = tempfile::tempdir().unwrap();
-    let result = tool(directory.path()).read(asked).await.unwrap_or_else(ToolCallResult::error);
+    let result =
+        tool(directory.path()).read(asked, &Veil::default()).await.unwrap_or_else(ToolCallResult::error);
     let result = serde_json::to_value(result).unwrap();
     (result["content"][0]["text"].as_str().unwrap().to_owned(), result)
 }

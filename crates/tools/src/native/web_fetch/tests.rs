@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use bytes::Bytes;
+use covenant_model::redact::Redactor;
 use http::{HeaderMap, Method};
 
 use super::*;
@@ -29,9 +30,15 @@ fn says(status: u16, content_type: &str, body: impl Into<Bytes>) -> Says {
     Says { answer: Ok(answer), asked: Mutex::default() }
 }
 
+const SECRET: &str = "correct-horse-battery-staple";
+
+fn veil() -> Veil {
+    Veil::of([Arc::new(Redactor::new([("KEY", SECRET)]))])
+}
+
 async fn ask(web: &Says, arguments: Value) -> Result<String, String> {
     let Value::Object(arguments): Value = arguments else { panic!("arguments are an object") };
-    fetch(web, &arguments).await
+    fetch(web, &arguments, veil(), CancellationToken::new()).await
 }
 
 async fn page(web: &Says) -> Result<String, String> {
@@ -142,4 +149,23 @@ async fn json_and_a_page_without_text_are_told_as_they_are() {
         "Title: App\nURL: https://example.org/final\nNote: The page has no text of its own: perhaps it is made by scripts, \
          which are not run here.\n\n"
     );
+}
+
+#[tokio::test]
+async fn no_length_cuts_a_secret_apart() {
+    for (content_type, raw) in [("text/html", false), ("text/html", true), ("text/plain", false)] {
+        let web = says(200, content_type, format!("12345 {SECRET} 67890"));
+        for most in 1..50 {
+            let arguments = json!({"url": "https://example.org/", "max_length": most, "raw": raw});
+            let told = ask(&web, arguments).await.unwrap();
+            assert!(!told.contains("corr"), "{most}: {told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_length_may_be_written_with_a_point() {
+    let web = says(200, "text/plain", "abcdef");
+    let told = ask(&web, json!({"url": "https://example.org/", "max_length": 2.0})).await.unwrap();
+    assert!(told.ends_with("\n\nab\n\n[Content truncated]"), "{told}");
 }

@@ -1,14 +1,24 @@
 //! What `workspace_read` answers, to good arguments and to bad ones.
 
 use std::fs;
+use std::sync::Arc;
 
+use covenant_model::redact::Redactor;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::*;
 
+/// A secret of several lines, of which none is long enough to be known by itself.
+const SECRET: &str = "pa-1ss\nw-2ord\nx-3yz";
+
+fn veil() -> Veil {
+    Veil::of([Arc::new(Redactor::new([("KEY", SECRET), ("LONG", "correct-horse-battery")]))])
+}
+
 fn call(place: &TempDir, path: &str, offset: Option<u64>, limit: Option<u64>) -> Result<Value, String> {
     let wish = Wish { path: path.to_owned(), offset, limit };
-    let result = read(&Workspace::at(&place.path().join("work")), &wish, &|| true)?;
+    let result = read(&Workspace::at(&place.path().join("work")), &wish, &veil(), &|| true)?;
     Ok(serde_json::to_value(result).unwrap()["content"].clone())
 }
 
@@ -120,17 +130,39 @@ fn hostile_arguments_get_exact_answers() {
 }
 
 #[test]
-fn numbers_may_be_written_as_schemas_allow() {
-    for (written, number) in
-        [(json!(2), Some(2)), (json!(2.0), Some(2)), (json!(1e3), Some(1000)), (json!("2"), None)]
-    {
-        assert_eq!(whole(&written), number, "{written}");
-    }
-}
-
-#[test]
 fn the_workspace_is_made_when_it_is_first_needed() {
     let place = TempDir::new().unwrap();
     assert!(call(&place, "x", None, None).unwrap_err().contains("does not exist"));
     assert!(place.path().join("work").is_dir());
+}
+
+#[test]
+fn no_choice_of_lines_takes_a_secret_apart() {
+    let place = place();
+    let many = "y\n".repeat(20_000);
+    write(&place, "keys", format!("{many}key: {SECRET} end\nlast\n{many}"));
+    for offset in 19_999..20_005 {
+        for limit in 1..5 {
+            let told = call(&place, "keys", Some(offset), Some(limit)).unwrap().to_string();
+            assert!(
+                !["pa-1", "w-2o", "x-3y"].iter().any(|part| told.contains(part)),
+                "{offset} {limit}: {told}"
+            );
+        }
+    }
+    assert_eq!(call(&place, "keys", Some(20_002), Some(1)).unwrap()[0]["text"], "[REDACTED:KEY]");
+    assert_eq!(call(&place, "keys", Some(20_004), Some(1)).unwrap()[0]["text"], "last\n");
+}
+
+#[test]
+fn a_secret_at_the_end_of_what_fits_is_not_cut() {
+    let place = place();
+    for before in [TEXT - 20, TEXT - 10, TEXT - 1, TEXT] {
+        write(&place, "long", format!("{}correct-horse-battery and more", "x".repeat(before)));
+        let told = call(&place, "long", None, None).unwrap();
+        let text = told[0]["text"].as_str().unwrap();
+        assert!(!text.contains('c'), "{before}");
+        assert_eq!(text.trim_start_matches('x'), if before < TEXT { "[REDACTED:LONG]" } else { "" });
+        assert!(told[1]["text"].as_str().unwrap().contains("only its beginning is shown"));
+    }
 }

@@ -52,7 +52,7 @@ const BLOCKS: &[&str] = &[
 ];
 
 /// Whether an element stands in lines of its own.
-pub(super) fn is_block(name: &str) -> bool {
+pub(in crate::page) fn is_block(name: &str) -> bool {
     BLOCKS.contains(&name)
 }
 

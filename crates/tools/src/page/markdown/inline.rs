@@ -6,6 +6,9 @@ use url::Url;
 /// The schemes of links that are shown.
 const SCHEMES: &[&str] = &["http", "https", "mailto", "tel", "ftp", "geo", "magnet"];
 
+/// How what stands for a secret begins; it ends with `]`.
+const LABEL: &str = "[REDACTED:";
+
 /// How a part of a line is marked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mark {
@@ -48,6 +51,16 @@ impl Line {
     pub(super) fn push(&mut self, text: &str) {
         self.spend(text);
         let code = self.marks.iter().any(|(mark, _)| *mark == Mark::Code);
+        let mut rest = text;
+        while let Some((before, label, after)) = labelled(rest) {
+            self.push_letters(before, code);
+            self.text.push_str(label);
+            rest = after;
+        }
+        self.push_letters(rest, code);
+    }
+
+    fn push_letters(&mut self, text: &str, code: bool) {
         let mut letters = text.chars().filter(|letter| !is_unseen(*letter)).peekable();
         while let Some(letter) = letters.next() {
             if is_blank(letter) {
@@ -173,6 +186,18 @@ impl Line {
     }
 }
 
+/// What stands before the first label of a secret, the label, and what comes after it.
+fn labelled(text: &str) -> Option<(&str, &str, &str)> {
+    let at = text.find(LABEL)?;
+    let inside = text.get(at + LABEL.len()..)?;
+    let name =
+        inside.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(inside.len());
+    let end = at + LABEL.len() + name + usize::from(inside.get(name..)?.starts_with(']'));
+    let (before, rest) = text.split_at_checked(at)?;
+    let (label, after) = rest.split_at_checked(end - at)?;
+    Some((before, label, after))
+}
+
 /// A text as code, whatever backticks it holds.
 pub(super) fn code(text: &str) -> String {
     let text = on_one_line(text);
@@ -243,7 +268,7 @@ fn is_blank(letter: char) -> bool {
 }
 
 /// Letters that nobody sees: they only hide words from people who look at the page.
-fn is_unseen(letter: char) -> bool {
+pub(in crate::page) fn is_unseen(letter: char) -> bool {
     matches!(letter, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
         || (letter.is_control() && !letter.is_whitespace())
 }
