@@ -157,6 +157,15 @@ pub(crate) fn count(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("`{text}` is not a count: write a whole number, such as `20`"))
 }
 
+/// Reads how many of a list, which holds at most a thousand.
+pub(crate) fn portion(text: &str) -> Result<u32, String> {
+    let many = count(text)?;
+    if (1..=1000).contains(&many) {
+        return Ok(many);
+    }
+    Err(format!("`{text}` is too few or too many: write a number from 1 to 1000"))
+}
+
 /// Reads an action, or a pattern of them. A bare tool's name is what people try first.
 pub(crate) fn action(text: &str) -> Result<ActionPattern, String> {
     let bare = |byte: u8| byte.is_ascii_alphanumeric() || b"_-*".contains(&byte);
@@ -172,6 +181,14 @@ pub(crate) fn action(text: &str) -> Result<ActionPattern, String> {
 pub(crate) fn tool(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         return Err("a tool's name is not empty; see which there are: covenant tools list".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// Reads the name of a script; which ones there are, the daemon knows.
+pub(crate) fn script(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Err("a script's name is not empty; see which there are: covenant scripts list".to_owned());
     }
     Ok(text.to_owned())
 }

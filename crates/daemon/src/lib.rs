@@ -38,3 +38,4 @@ pub use listen::ListenError;
 pub use running::{Running, runtime};
 pub use start::{Extra, Options, StartError, start};
 pub use tls::{CertificateError, Shown as ShownCertificate, inspect_certificate};
+pub use toolbox::unfit_settings;

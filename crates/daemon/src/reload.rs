@@ -4,6 +4,7 @@ use covenant_gate::{Fault, Operator};
 use covenant_model::api::Reloaded;
 use covenant_model::audit::Kind;
 
+use crate::config::grounds::Grounds;
 use crate::config::{Config, ConfigError};
 use crate::daemon::Daemon;
 use crate::secrets::{self, Secrets, SecretsError};
@@ -55,7 +56,8 @@ impl Daemon {
         if self.shows_another(renewed.as_ref()) && !changed.iter().any(|key| key == "http.tls_cert") {
             changed.push("http.tls_cert".to_owned());
         }
-        let workspace = self.home.prepare_workspace(&next.workspace.place(&self.home, &*self.environment));
+        let grounds = Grounds::of(&next, &self.home, &*self.environment);
+        let workspace = grounds.workspace.ok().and_then(|workspace| self.home.prepare_workspace(&workspace));
         let warnings = loaded.warnings.into_iter().chain(workspace);
         let mut reloaded = Reloaded {
             applied: self.changes(&changed, &reading),
@@ -65,7 +67,7 @@ impl Daemon {
         self.record(by, &reloaded.applied).await?;
         self.record_servers(by, &reading, None).await?;
         self.take(next, reading.secrets.clone());
-        reloaded.warnings.extend(self.toolbox.left_out());
+        reloaded.warnings.extend(self.toolbox.unfit());
         if let Some((tls, renewed)) = self.tls.as_ref().zip(renewed) {
             tls.renew(renewed);
         }

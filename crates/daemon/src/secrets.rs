@@ -1,5 +1,6 @@
 //! The named secrets: from `secrets.toml` and, by name, from the environment; and the redactor that hides them all.
 
+mod address;
 mod edit;
 pub mod literal;
 
@@ -43,7 +44,7 @@ pub struct Named {
 #[derive(Debug, Clone, Default)]
 pub struct Secrets {
     named: Vec<Named>,
-    /// Credentials that stand in server entries and in the URLs of the configuration. They have no name people gave them.
+    /// Credentials that stand in server entries, in the URLs of the configuration and of proxies. They have no name people gave them.
     literal: Vec<(String, Secret)>,
     changed: Option<Timestamp>,
 }
@@ -112,6 +113,7 @@ impl Secrets {
             secrets.take_variable(name, environment(name), &mut warnings);
         }
         secrets.literal.extend(from_config(config));
+        secrets.literal.extend(of_proxies(environment));
         let found = servers::read(home, config, &secrets, environment)?;
         secrets.literal.extend(found.credentials);
         warnings.extend(config.telemetry.warning(&secrets));
@@ -213,31 +215,45 @@ fn from_config(config: &Config) -> Vec<(String, Secret)> {
     found
 }
 
-/// Credentials of services that tools use: tokens, and addresses that are one.
+/// Credentials of services that tools use: tokens, and what is one in their addresses.
 fn from_services(config: &Config) -> Vec<(String, Secret)> {
-    let tokens = config.github.iter().map(|github| ("GITHUB_TOKEN".to_owned(), github.token.as_str()));
+    let github = config.github.iter().flat_map(|github| {
+        [
+            ("GITHUB_TOKEN".to_owned(), github.token.as_str()),
+            ("GITHUB_URL".to_owned(), github.base_url.as_str()),
+        ]
+    });
     let chats = config.chat.iter().flat_map(|(name, chat)| {
         let called = |key: &str| literal::name(&format!("CHAT_{name}_{key}"));
-        [(called("TOKEN"), chat.token.as_str()), (called("URL"), chat.url.as_str())]
+        let (token, url) = (called("TOKEN"), called("URL"));
+        [(token, chat.token.as_str()), (url.clone(), chat.url.as_str()), (url, chat.base_url.as_str())]
     });
     let calendars = config.calendars.iter();
     let calendars = calendars
         .map(|calendar| (literal::name(&format!("CALENDAR_{}", calendar.name)), calendar.url.as_str()));
-    let values = tokens.chain(chats).chain(calendars);
+    let values = github.chain(chats).chain(calendars);
     values
-        .flat_map(|(name, value)| parts(value).into_iter().flat_map(move |part| literal::forms(&name, part)))
+        .flat_map(|(name, value)| {
+            let parts =
+                if value.contains("://") { address::credentials(value) } else { vec![value.to_owned()] };
+            parts.into_iter().flat_map(move |part| literal::forms(&name, &part))
+        })
         .collect()
 }
 
-/// What of a value must not be shown: a token as a whole; of an address what is long enough to be one.
-fn parts(value: &str) -> Vec<&str> {
-    match value.split_once("://") {
-        None => vec![value],
-        Some((_, rest)) => {
-            let behind = rest.split(['/', '?', '&', '=', '#']).skip(1);
-            behind.filter(|part| literal::is_likely("", part)).collect()
-        }
-    }
+/// The variables that name a proxy for what is sent.
+const PROXIES: [&str; 6] =
+    ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
+/// What the daemon shows to the proxies that its environment names.
+fn of_proxies(environment: &dyn Fn(&str) -> Option<String>) -> Vec<(String, Secret)> {
+    let named = PROXIES.into_iter().filter_map(|name| Some((name, environment(name)?)));
+    named
+        .flat_map(|(name, value)| {
+            let shown = address::user(&value).into_iter();
+            shown.flat_map(move |value| literal::forms(&literal::name(name), &value)).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use parking_lot::RwLock;
 
 use crate::anchor::{self, Anchor};
 use crate::config::audit::Sink;
+use crate::config::grounds::Grounds;
 use crate::config::{self, Config, ConfigError, Overrides};
 use crate::daemon::{Daemon, Environment, Settings};
 use crate::first;
@@ -128,7 +129,8 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     let lock = Lock::take(&home, &note(&socket, started_at))?;
     let config::Loaded { config, warnings } = Config::load(&home, &overrides)?;
     remarks.extend(warnings);
-    remarks.extend(home.prepare_workspace(&config.workspace.place(&home, &*environment)));
+    let grounds = Grounds::of(&config, &home, &*environment);
+    remarks.extend(grounds.workspace.ok().and_then(|workspace| home.prepare_workspace(&workspace)));
     let reading = Reading::read(&home, &config, &*environment, &[])?;
     remarks.extend(reading.warnings.iter().cloned());
     let tls = Certificate::load(&home, &config.http).map_err(ConfigError::from)?.map(Tls::new);
@@ -152,7 +154,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     if fresh {
         first::grant_clock(&home, &gate).await?;
     }
-    remarks.extend(toolbox.left_out());
+    remarks.extend(toolbox.unfit());
     let listeners = listen::listen(&socket, &config.http)?;
     let listen = listeners.addresses();
     let outfit = Outfit {

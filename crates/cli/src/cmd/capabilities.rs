@@ -145,13 +145,15 @@ impl Grant {
         };
         let granted: Granted = setting.client()?.post("/api/v1/capabilities", &body)?;
         print::warn_all(&granted.warnings, "");
-        if granted.grant.approval == Approval::Ask {
-            print::warn("this version has no command yet that decides what waits: such calls stay refused");
-        }
         if setting.json() {
             print::json(&granted.grant)?;
         } else {
             print::line(&format!("granted {}", sentence(&granted.grant)))?;
+            if granted.grant.approval == Approval::Ask {
+                print::note(
+                    "each call waits for your word; see what waits, and decide: covenant approvals list",
+                );
+            }
         }
         Ok(Exit::Done)
     }

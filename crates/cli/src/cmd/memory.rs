@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use covenant_model::api::MemoryEntry;
 
-use crate::args::count;
+use crate::args::portion;
 use crate::client::segment;
 use crate::cmd::capabilities::short;
 use crate::exit::{Exit, Failure};
@@ -44,7 +44,7 @@ pub(crate) struct Search {
     #[arg(required = true)]
     words: Vec<String>,
     /// How many notes.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = count)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = portion)]
     limit: u32,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Search {
 #[command(after_help = RECENT)]
 pub(crate) struct Recent {
     /// How many notes.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = count)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = portion)]
     limit: u32,
 }
 

@@ -4,12 +4,15 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use covenant_model::api::{ScriptEntry, ScriptShown};
+use covenant_daemon::config::workspace::place;
+use covenant_model::api::{ScriptEntry, ScriptShown, SecretEntry};
 use covenant_tools::script::check::{Checked, Flaw, check};
 use covenant_tools::script::shelf::LONGEST;
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::client::segment;
+use crate::args::script;
+use crate::client::{Client, segment};
 use crate::exit::{Exit, Failure};
 use crate::print::{self, Table};
 use crate::setting::Setting;
@@ -42,7 +45,8 @@ Examples:
   covenant scripts check weather.star
 
 It is read and not run, and no daemon is needed. Where something is wrong, the
-exit code is 1 and the place is written as FILE:LINE:COLUMN.";
+exit code is 1 and the place is written as FILE:LINE:COLUMN; 2 where the file
+cannot be read.";
 
 /// See the scripts there are, and whether each may run.
 #[derive(Debug, Subcommand)]
@@ -62,6 +66,7 @@ pub(crate) struct List {}
 #[command(after_help = SHOW)]
 pub(crate) struct Show {
     /// Its name, with or without `.star`.
+    #[arg(value_parser = script)]
     name: String,
 }
 
@@ -84,13 +89,18 @@ impl Scripts {
 }
 
 fn list(setting: &Setting) -> Result<Exit, Failure> {
-    let scripts: Vec<ScriptEntry> = setting.client()?.list("/api/v1/scripts")?;
+    let client = setting.client()?;
+    let scripts: Vec<ScriptEntry> = client.list("/api/v1/scripts")?;
     if setting.json() {
         print::json(&scripts)?;
         return Ok(Exit::Done);
     }
     if scripts.is_empty() {
-        print::note("there are no scripts; see where they lie: covenant config show scripts");
+        print::note(&format!(
+            "there are no scripts; put a file of Starlark into {0} as NAME.star, and see whether it could be one: \
+             covenant scripts check FILE",
+            directory(setting, &client)?.display()
+        ));
         return Ok(Exit::Done);
     }
     let mut table = Table::new(&["NAME", "STATUS", "DESCRIPTION"]);
@@ -100,6 +110,29 @@ fn list(setting: &Setting) -> Result<Exit, Failure> {
     }
     table.print()?;
     Ok(Exit::Done)
+}
+
+/// Where scripts lie, by the settings in effect.
+fn directory(setting: &Setting, client: &Client) -> Result<PathBuf, Failure> {
+    let effective: Value = client.get("/api/v1/config")?;
+    let written = effective.pointer("/scripts/path").and_then(Value::as_str).unwrap_or("scripts");
+    Ok(place(&setting.home, written, &|name| std::env::var(name).ok()))
+}
+
+/// The names of secrets as a person reads them: those that are not set are marked.
+pub(crate) fn marked(client: &Client, names: &[String]) -> Result<String, Failure> {
+    if names.is_empty() {
+        return Ok(String::new());
+    }
+    let set: Vec<SecretEntry> = client.list("/api/v1/secrets")?;
+    let missing = |name: &&String| !set.iter().any(|entry| entry.name == **name);
+    let told = |name: &String| if missing(&name) { format!("{name} (not set)") } else { name.clone() };
+    let mut text = names.iter().map(told).collect::<Vec<_>>().join(", ");
+    if let Some(first) = names.iter().find(missing) {
+        text += "; set it with: covenant secrets set ";
+        text += first;
+    }
+    Ok(text)
 }
 
 /// How it stands, and by whose word.
@@ -114,7 +147,8 @@ fn status(script: &ScriptEntry) -> String {
 impl Show {
     fn run(&self, setting: &Setting) -> Result<Exit, Failure> {
         let path = format!("/api/v1/scripts/{}", segment(&self.name));
-        let shown: ScriptShown = setting.client()?.get(&path)?;
+        let client = setting.client()?;
+        let shown: ScriptShown = client.get(&path)?;
         if setting.json() {
             print::json(&shown)?;
             return Ok(Exit::Done);
@@ -129,7 +163,7 @@ impl Show {
         fact("description", Some(&script.description));
         fact("author", script.author.as_ref());
         fact("version", script.version.as_ref());
-        fact("secrets", Some(&script.secrets.join(", ")));
+        fact("secrets", Some(&marked(&client, &script.secrets)?));
         print::facts(&facts)?;
         if let Some(text) = &shown.text {
             print::line("")?;
@@ -164,12 +198,12 @@ fn next(script: &ScriptEntry) {
 
 /// What `check` says to programs.
 #[derive(Serialize)]
-struct Verdict {
+struct Verdict<'c> {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    script: Option<Checked>,
+    script: Option<&'c Checked>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Flaw>,
+    error: Option<&'c Flaw>,
 }
 
 impl Check {
@@ -177,17 +211,17 @@ impl Check {
         let text = read(&self.file)?;
         let checked = check(&self.file.display().to_string(), &text);
         if setting.json() {
-            let ok = checked.is_ok();
-            let (script, error) = match checked {
-                Ok(script) => (Some(script), None),
-                Err(flaw) => (None, Some(flaw)),
-            };
-            print::json(&Verdict { ok, script, error })?;
-            return Ok(if ok { Exit::Done } else { Exit::Failed });
+            let verdict =
+                Verdict { ok: checked.is_ok(), script: checked.as_ref().ok(), error: checked.as_ref().err() };
+            print::json(&verdict)?;
         }
-        let Checked { header, functions } = checked.map_err(|flaw| {
+        let Checked { header, functions, warnings } = checked.map_err(|flaw| {
             Failure::failed(flaw.to_string(), "correct that, and check it again; nothing was run")
         })?;
+        if setting.json() {
+            return Ok(Exit::Done);
+        }
+        print::warn_all(&warnings, "covenant scripts check FILE --json");
         let mut facts = vec![("ok", self.file.display().to_string())];
         for (name, value) in [
             ("description", header.description),
@@ -206,11 +240,12 @@ impl Check {
 /// The text of a file that could be a script.
 fn read(file: &Path) -> Result<String, Failure> {
     let shown = file.display();
-    let failed =
-        |reason: String| Failure::failed(format!("{shown}: {reason}"), "name a file of Starlark text");
-    let opened = std::fs::File::open(file).map_err(|error| failed(error.to_string()))?;
+    let help = "name a file of Starlark text";
+    let unreadable = |error: std::io::Error| Failure::usage(format!("{shown} cannot be read: {error}"), help);
+    let failed = |reason: String| Failure::failed(format!("{shown}: {reason}"), help);
+    let opened = std::fs::File::open(file).map_err(unreadable)?;
     let mut bytes = Vec::new();
-    opened.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
+    opened.take(LONGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > LONGEST) {
         return Err(failed(format!("it has more than {} KiB, and a script may not", LONGEST >> 10)));
     }

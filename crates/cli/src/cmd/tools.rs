@@ -241,7 +241,8 @@ fn read_arguments(file: &Path) -> Result<Map<String, Value>, Failure> {
         let opened = std::fs::File::open(file).map_err(unreadable)?;
         opened.take(limit).read_to_string(&mut text).map_err(unreadable)?;
     }
-    object(&text).map_err(|error| Failure::usage(format!("the arguments in {}: {error}", file.display()), ""))
+    object(&text)
+        .map_err(|error| Failure::told(Exit::Usage, &format!("the arguments in {}: {error}", file.display())))
 }
 
 fn member<'v>(value: &'v Value, name: &str) -> &'v str {

@@ -13,11 +13,14 @@ use crate::trust::user;
 /// The longest path a socket can be bound to, its closing zero excluded.
 const LONGEST: usize = 107;
 
+/// Its name in the home.
+pub(super) const SOCKET: &str = "sock";
+
 impl Home {
     /// Where clients find the socket. A running daemon has written it down where it could not lie in the home.
     pub fn socket(&self) -> Result<PathBuf, HomeError> {
         let real = self.real();
-        let path = real.join("sock");
+        let path = real.join(SOCKET);
         if fits(&path) {
             return Ok(path);
         }
@@ -33,7 +36,7 @@ impl Home {
     /// Where the daemon binds its socket; makes and checks the runtime directory if one is needed.
     pub(crate) fn socket_to_bind(&self) -> Result<PathBuf, HomeError> {
         let real = self.real();
-        let path = real.join("sock");
+        let path = real.join(SOCKET);
         if fits(&path) {
             return Ok(path);
         }

@@ -114,6 +114,41 @@ fn literal_credentials_of_server_entries_and_the_database_are_hidden_too() {
 }
 
 #[test]
+fn credentials_in_addresses_are_hidden_however_short_they_are_and_wherever_they_stand() {
+    let (_dir, home) = home();
+    let text = "[github]\ntoken = \"github-token\"\nbase_url = \"https://git:git-pw-1@git.example/api/v3\"\n\
+        [chat.team]\nprovider = \"matrix\"\ntoken = \"matrix-token\"\nbase_url = \"https://m:matrix-pw@m.example\"\n\
+        [chat.hook]\nprovider = \"webhook\"\nurl = \"https://h.example/in?token=hook-tk-1&page=services\"\n\
+        [[calendars]]\nname = \"work\"\nurl = \"webcal://ada:cal-pw-1@cal.example/basic.ics?key=cal-key-1\"\n\
+        [audit]\nanchor_url = \"https://ada:anchor-1@a.example/x?token=anchor-2\"\n";
+    let config = Config::parse(&home.config(), text, &config::Overrides::default()).unwrap().config;
+    let environment = |name: &str| match name {
+        "HTTPS_PROXY" => Some("http://ada:proxy-pw-1@proxy.example:3128".to_owned()),
+        "all_proxy" => Some("ada:proxy%2Fpw@proxy.example:3128".to_owned()),
+        _ => None,
+    };
+    let redactor = Secrets::load(&home, &config, &environment).unwrap().secrets.redactor();
+    for hidden in [
+        "github-token",
+        "git-pw-1",
+        "matrix-token",
+        "matrix-pw",
+        "hook-tk-1",
+        "cal-pw-1",
+        "cal-key-1",
+        "anchor-1",
+        "anchor-2",
+        "proxy-pw-1",
+        "proxy/pw",
+    ] {
+        assert!(redactor.redact(hidden).starts_with("[REDACTED:"), "{hidden}");
+    }
+    for shown in ["git.example", "services", "basic.ics", "proxy.example", "/api/v3", "ada"] {
+        assert_eq!(redactor.redact(shown), shown);
+    }
+}
+
+#[test]
 fn an_edit_keeps_comments_order_and_other_tables() {
     let (_dir, home) = home();
     let before = "# mine\n[secrets]\n# the first\nONE = \"value-one\" # really\nTWO = \"value-two\"\n\n[[mcp.server]]\nname = \"a\" # keep\n";

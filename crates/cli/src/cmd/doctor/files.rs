@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
 
+use covenant_daemon::config::grounds::Grounds;
 use covenant_daemon::config::{Config, Overrides};
 use covenant_daemon::home::Home;
 use covenant_daemon::identity::{Identity, IdentityError};
@@ -53,6 +54,13 @@ pub(super) fn config(home: &Home) -> Vec<Finding> {
     }
 }
 
+/// The directories that tools are let into: none that is the daemon's own.
+pub(super) fn grounds(home: &Home) -> Vec<Finding> {
+    let Ok(loaded) = Config::load(home, &Overrides::from_environment()) else { return Vec::new() };
+    let grounds = Grounds::of(&loaded.config, home, &|name| std::env::var(name).ok());
+    grounds.remarks().iter().map(|remark| Finding::remark("config", remark)).collect()
+}
+
 /// The certificate, where there is to be one: it can be used, and not only for a few days more.
 pub(super) fn tls(home: &Home, now: Timestamp) -> Option<Finding> {
     const NAME: &str = "tls";
@@ -92,6 +100,23 @@ pub(super) fn secrets(home: &Home) -> Vec<Finding> {
         }
         Ok(loaded) => loaded.warnings.iter().map(|warning| Finding::remark(NAME, warning)).collect(),
     }
+}
+
+/// What the configuration says to tools: the workspace, the vault, the scripts and services can be used.
+pub(super) fn tools(home: &Home) -> Vec<Finding> {
+    const NAME: &str = "tools";
+    let environment = |name: &str| std::env::var(name).ok();
+    let Ok(loaded) = Config::load(home, &Overrides::from_environment()) else {
+        return vec![Finding::skip(NAME, "not checked: the configuration cannot be read")];
+    };
+    let Ok(secrets) = Secrets::load(home, &loaded.config, &environment) else {
+        return vec![Finding::skip(NAME, "not checked: the secrets cannot be read")];
+    };
+    let unfit = covenant_daemon::unfit_settings(home, &loaded.config, &secrets.secrets, &environment);
+    if unfit.is_empty() {
+        return vec![Finding::ok(NAME, "what they are configured for can be used")];
+    }
+    unfit.iter().map(|reason| Finding::remark(NAME, reason)).collect()
 }
 
 /// The keys: there, private, and what they should be. A home that has lived and lost one says what `up` would.
@@ -193,10 +218,38 @@ mod tests {
     }
 
     #[test]
+    fn a_workspace_or_vault_in_what_is_the_daemons_own_is_told() {
+        let kept = covenant_testkit::Home::new("covenant");
+        let home = Home::at(&kept.path()).unwrap();
+        assert_eq!(grounds(&home), []);
+        kept.write("config.toml", "[workspace]\npath = \"identity\"\n[vault]\npath = \".\"\n");
+        let told = grounds(&home);
+        assert_eq!(states(&told), [State::Warn, State::Warn]);
+        assert!(told[0].detail.starts_with("[workspace] path ") && !told[0].action.is_empty(), "{told:?}");
+    }
+
+    #[test]
     fn a_home_before_its_first_daemon_lacks_nothing() {
         let (_dir, home) = home();
         assert_eq!(states(&identity(&home)), [State::Ok]);
         assert_eq!(states(&audit(&home)), [State::Ok]);
+    }
+
+    #[test]
+    fn what_tools_are_configured_for_and_cannot_use_is_told() {
+        let (_dir, home) = home();
+        home.prepare().unwrap();
+        assert_eq!(states(&tools(&home)), [State::Ok]);
+        let config =
+            "[workspace]\npath = \".\"\n[vault]\npath = \"notes\"\n[github]\ntoken = \"${secret:GH}\"\n";
+        covenant_daemon::atomic::write(&home.config(), config.as_bytes()).unwrap();
+        let told = tools(&home);
+        assert_eq!(states(&told), [State::Warn; 3], "{told:?}");
+        for (finding, action) in
+            told.iter().zip(["covenant secrets set GH", "write a directory", "make that"])
+        {
+            assert!(finding.action.contains(action), "{finding:?}");
+        }
     }
 
     #[test]

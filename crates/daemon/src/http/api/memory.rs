@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use covenant_gate::Fault;
+use covenant_model::redact::Redactor;
 use covenant_tools::recall::Recall;
 use http::Uri;
 use serde::Deserialize;
@@ -55,9 +56,11 @@ pub(crate) async fn recent(
 async fn answer(daemon: &Daemon, uri: &Uri, part: Part, words: String) -> Result<Response, Failure> {
     let recall = Arc::clone(&daemon.recall);
     let stopped = |error| Failure::from(Fault::new("the daemon is stopping", error));
-    let found = tokio::task::spawn_blocking(move || found(&recall, &part, &words)).await.map_err(stopped)?;
-    let (cut, said) = found?;
-    cut.answer(&daemon.gate.redactor(), uri, &said)
+    let redactor = daemon.gate.redactor();
+    let clean = Arc::clone(&redactor);
+    let found = tokio::task::spawn_blocking(move || found(&recall, &part, &words, &clean));
+    let (cut, said) = found.await.map_err(stopped)??;
+    cut.answer(&redactor, uri, &said)
 }
 
 /// A part of what is found. Only the notes of that part are read.
@@ -65,11 +68,13 @@ fn found(
     recall: &Recall,
     part: &Part,
     words: &str,
+    redactor: &Redactor,
 ) -> Result<(Cut<()>, Vec<covenant_model::api::MemoryEntry>), Failure> {
     let unread = |error: String| Failure::from(Fault::new("the memory could not be searched", error));
     let hits = recall.search(words, list::most()).map_err(unread)?;
     let placed = (0_u32..).zip(hits).collect();
     let Cut { items, next } = part.of(placed, |(place, _)| format!("{place:04}"))?;
-    let said = recall.said(items.into_iter().map(|(_, hit)| hit).collect()).map_err(unread)?;
+    let hits = items.into_iter().map(|(_, hit)| hit).collect();
+    let said = recall.said(hits, redactor).map_err(unread)?;
     Ok((Cut { items: Vec::new(), next }, said))
 }

@@ -6,9 +6,9 @@ use axum::extract::State;
 use axum::response::Response;
 use covenant_gate::{Content, Fault, Standing};
 use covenant_model::api::{ScriptEntry, ScriptShown};
-use covenant_tools::script::allowance::{Allowance, status};
+use covenant_tools::script::allowance::status;
 use covenant_tools::script::shelf::{NoScript, Script, Shelf};
-use http::Uri;
+use http::{StatusCode, Uri};
 
 use super::super::auth::Admin;
 use super::super::document::{Asked, Segment};
@@ -24,7 +24,7 @@ pub(crate) async fn list(
     Asked(part): Asked<Part>,
 ) -> Result<Response, Failure> {
     let all = on_shelf(&daemon, Shelf::all).await?;
-    let all = all.map_err(|reason| Fault::new("the scripts cannot be read", reason))?;
+    let all = all.map_err(|reason| unreadable(&reason))?;
     let mut entries = Vec::with_capacity(all.len());
     for script in all {
         entries.push(match script {
@@ -52,6 +52,13 @@ pub(crate) async fn show(
     reply::json(&daemon.gate.redactor(), &shown)
 }
 
+/// The operator hears why: they alone can mend it.
+fn unreadable(reason: &str) -> Failure {
+    let (what, remedy) = reason.split_once("; ").unwrap_or((reason, "see the log: covenant logs"));
+    let message = format!("the scripts cannot be read: {what}");
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "fault", message, remedy)
+}
+
 async fn on_shelf<T: Send + 'static>(
     daemon: &Daemon,
     look: impl FnOnce(&Shelf) -> T + Send + 'static,
@@ -73,7 +80,7 @@ async fn entry(daemon: &Daemon, script: &Script) -> Result<ScriptEntry, Failure>
         sha256: Some(script.sha256()),
         ..ScriptEntry::default()
     };
-    let allowance = Allowance::of(daemon.config().scripts.allowed(), script);
+    let allowance = daemon.toolbox.allowance(script);
     if allowance.is_given() {
         entry.allowlist = allowance.as_str().map(str::to_owned);
         "approved".clone_into(&mut entry.status);

@@ -8,10 +8,10 @@ use axum::extract::State;
 use axum::response::Response;
 use covenant_gate::context::Trace;
 use covenant_gate::operator::Peer;
-use covenant_gate::{CallRequest, Caller, Context, Refusal};
+use covenant_gate::{CallError, CallRequest, Caller, Context, Refusal};
 use covenant_model::api::CallBody;
 use covenant_tools::Absent;
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, StatusCode, Uri};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -111,7 +111,21 @@ pub(crate) async fn show(
     };
     match visible(&daemon, &caller)?.into_iter().find(is_it) {
         Some(spec) => reply::json(&daemon.gate.redactor(), &spec),
-        None => Err(Refusal::UnknownTool { name: daemon.gate.redactor().shown(&name, 64) }.into()),
+        None => Err(unknown(&daemon, &caller, &name)),
+    }
+}
+
+/// What is said of a tool that is not there. The operator hears why, where it could be.
+fn unknown(daemon: &Daemon, caller: &Caller, name: &str) -> Failure {
+    let operator = daemon.gate.operator(caller, Peer::default()).is_ok();
+    match daemon.toolbox.why_absent(name).filter(|_| operator) {
+        Some(reason) => Failure::new(
+            StatusCode::NOT_FOUND,
+            "unknown_tool",
+            format!("the tool `{name}` is not there: {reason}"),
+            "do that, and then: covenant reload",
+        ),
+        None => Refusal::UnknownTool { name: daemon.gate.redactor().shown(name, 64) }.into(),
     }
 }
 
@@ -137,7 +151,11 @@ pub(crate) async fn call(
     let admitted = daemon.gate.admit(&caller)?;
     let traceparent = headers.get("traceparent").and_then(|value| value.to_str().ok());
     let context = Context::new(cancel).traced(traceparent.and_then(Trace::from_traceparent));
-    let result = daemon.gate.call(admitted, CallRequest { name, arguments }, context).await?;
+    let request = CallRequest { name: name.clone(), arguments };
+    let result = daemon.gate.call(admitted, request, context).await.map_err(|error| match error {
+        CallError::Refused(Refusal::UnknownTool { .. }) => unknown(&daemon, &caller, &name),
+        other => other.into(),
+    })?;
     Ok(reply::raw_json(result.json().get().to_owned()))
 }
 
