@@ -170,7 +170,8 @@ fn a_grant_that_asks_keeps_one_pending_entry_per_call() {
     let home = unhurried();
     let _daemon = home.up();
     home.run(&["capabilities", "grant", "tool.call.echo"]).ok();
-    home.run(&["capabilities", "grant", "tool.call.echo", "--approval", "ask"]).ok();
+    let granted = home.run(&["capabilities", "grant", "tool.call.echo", "--approval", "ask"]).ok();
+    assert!(granted.stderr.contains("decide: covenant approvals list"), "{granted:?}");
     let mut client = home.mcp();
     let first = client.call("echo", json!({"text": "a"}));
     assert_eq!(first["error"]["code"], -31003, "ask beats allow: {first}");
@@ -347,4 +348,25 @@ fn a_secrets_file_is_never_left_larger_than_it_can_be_read() {
     home.run(&["reload"]).ok();
     daemon.stop();
     home.up().stop();
+}
+
+/// What is typed wrongly is told in the words of what was typed, with a way on.
+#[test]
+fn input_that_cannot_be_used_is_told_with_what_to_do() {
+    let home = home();
+    home.write("arguments.json", "{\"text\": ");
+    let file = home.path().join("arguments.json").display().to_string();
+    for (arguments, message, action) in [
+        (&["tools", "call", "echo", "--args-file", &file][..], "the arguments in", "write one JSON object"),
+        (&["memory", "search", "x", "-n", "0"], "a number from 1 to 1000", ""),
+        (&["memory", "recent", "-n", "1001"], "a number from 1 to 1000", ""),
+        (&["scripts", "show", ""], "see which there are: covenant scripts list", ""),
+    ] {
+        let ran = home.run(&[arguments, &["--json", "--no-start"]].concat()).exits(2);
+        let told: Value = serde_json::from_str(ran.stderr.lines().last().unwrap()).unwrap();
+        let part = |name: &str| told["error"][name].as_str().unwrap().to_owned();
+        assert!(part("message").contains(message), "{told}");
+        assert!(part("action").contains(action), "{told}");
+        assert!(!part("message").contains("`limit`"), "{told}");
+    }
 }

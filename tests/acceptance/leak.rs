@@ -1,9 +1,17 @@
-//! Fifty secrets, every tool and failure there is, and then a search of every byte the daemon wrote anywhere.
+//! Secrets put into everything that can be said to the daemon, and then a search of every byte it said or wrote anywhere.
+//!
+//! This file has the ways that lead to no tool; `leak/tools.rs` has every tool, and what services may answer.
+
+mod forms;
+mod services;
+mod stage;
+mod tools;
 
 use std::path::Path;
 
 use serde_json::json;
 
+use self::forms::{around, base64, hex};
 use crate::unhurried;
 
 fn secret(number: usize) -> String {
@@ -117,11 +125,6 @@ fn no_piece_of_a_long_secret_is_said() {
     }
 }
 
-fn around(text: &str, form: &str) -> String {
-    let at = text.find(form).unwrap();
-    text[at.saturating_sub(200)..].chars().take(400).collect()
-}
-
 /// Searches every file of the home but the one that holds the secrets on purpose.
 fn files_without(directory: &Path) {
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -143,21 +146,4 @@ fn files_without(directory: &Path) {
             }
         }
     }
-}
-
-fn hex(text: &str) -> String {
-    text.bytes().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn base64(text: &str) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for chunk in text.as_bytes().chunks(3) {
-        let bits =
-            chunk.iter().fold(0_u32, |bits, byte| (bits << 8) | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..=chunk.len() {
-            out.push(char::from(DIGITS[usize::try_from((bits >> (18 - 6 * place)) & 63).unwrap()]));
-        }
-    }
-    out
 }

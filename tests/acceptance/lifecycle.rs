@@ -58,6 +58,8 @@ fn strangers_and_other_sites_are_kept_out_of_the_port() {
 fn commands_start_a_daemon_when_none_runs_and_say_so() {
     let home = home();
     home.run(&["tools", "list", "--no-start"]).exits(4);
+    let watched = home.run(&["approvals", "watch", "--no-start"]).exits(4).stderr;
+    assert!(watched.starts_with("error: "), "nothing is announced that does not come: {watched}");
     let ran = home.run(&["tools", "list"]).ok();
     assert!(ran.stderr.contains("started the daemon"), "{}", ran.stderr);
     let again = home.run(&["tools", "list"]).ok();

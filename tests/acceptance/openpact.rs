@@ -2,9 +2,11 @@
 
 mod approvals;
 mod calendar;
-mod catalogue;
+pub(crate) mod catalogue;
 mod chat;
+mod everyone;
 mod github;
+mod hostile;
 mod memory;
 mod scripts;
 mod talk;

@@ -1,8 +1,11 @@
 //! The protocol document: JSON-RPC as written there, limits, redaction, debug lines.
 
+use std::collections::BTreeSet;
+
 use covenant_testkit::wait::until;
 use serde_json::{Value, json};
 
+use crate::openpact::catalogue::everything;
 use crate::{home, unhurried};
 
 /// PACT-01, PACT-02, PACT-05, PACT-16, PACT-48: bare lines piped into `covenant --mcp`, as the document writes them.
@@ -105,20 +108,23 @@ fn malformed_messages_get_the_documented_codes() {
 /// properties are typed and described (`echo` stays as its own document writes it).
 #[test]
 fn every_definition_is_complete() {
-    let home = home();
+    let home = everything();
     let _daemon = home.up();
     let listed = home.run(&["tools", "list", "--json"]).ok().json();
     let tools = listed["tools"].as_array().unwrap();
-    let mut names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    names.dedup();
-    assert_eq!(names.len(), tools.len());
+    let names: BTreeSet<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), tools.len(), "{names:?}");
     for tool in tools {
         assert!(!tool["description"].as_str().unwrap().is_empty());
         assert_eq!(tool["inputSchema"]["type"], "object");
-        let empty = serde_json::Map::new();
-        for (property, schema) in tool["inputSchema"]["properties"].as_object().unwrap_or(&empty) {
+        let properties = tool["inputSchema"]["properties"].as_object().unwrap();
+        for (property, schema) in properties {
             assert!(schema["type"].is_string(), "{tool}");
             assert!(tool["name"] == "echo" || schema["description"].is_string(), "{property} of {tool}");
+        }
+        let required = tool["inputSchema"].get("required").map(|required| required.as_array().unwrap());
+        for name in required.into_iter().flatten() {
+            assert!(properties.contains_key(name.as_str().unwrap()), "{name} of {tool}");
         }
     }
 }

@@ -245,7 +245,7 @@ fn every_error_is_given_as_described() {
     expect(200, "reject", id, json!({}));
     expect(409, "reject", id, json!({}));
     expect(409, "approve", id, json!({}));
-    expect(409, "approve", id, json!({"sha256": "00"}));
+    expect(409, "approve", id, json!({"sha256": "000000000000"}));
     expect(422, "callTool", "echo", json!({"arguments": {"text": 1}}));
     expect(422, "callTool", "clock", json!({"argumnets": {}}));
     expect(

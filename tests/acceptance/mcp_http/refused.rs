@@ -140,6 +140,35 @@ fn nobody_is_served_without_a_token_or_from_a_web_page() {
     assert_eq!(known.send(&known.plain(&list)).status, 200);
 }
 
+/// Letters count (hole 9 of the older system, which compared without regard to case).
+#[test]
+fn a_token_in_other_letters_is_another_token() {
+    let home = unhurried();
+    let daemon = home.up();
+    let token =
+        home.run(&["clients", "add", "ada", "--grant", "tool.call.echo"]).ok().stdout.trim().to_owned();
+    let asked = |token: &str| {
+        let shown = format!("Authorization: Bearer {token}\r\n");
+        covenant_testkit::http::get(daemon.port(), "/api/v1/tools", "localhost", &shown)
+    };
+    assert!(asked(&token).starts_with("HTTP/1.1 200 "));
+    let turned = |at: usize| -> String {
+        let turn = |(place, letter): (usize, char)| match letter {
+            letter if place != at => letter,
+            letter if letter.is_ascii_lowercase() => letter.to_ascii_uppercase(),
+            letter => letter.to_ascii_lowercase(),
+        };
+        token.chars().enumerate().map(turn).collect()
+    };
+    let each = (0..token.len()).map(turned).chain([token.to_uppercase(), token.to_lowercase()]);
+    let others: Vec<String> = each.filter(|other| *other != token).collect();
+    assert!(others.len() > 20, "{others:?}");
+    for other in others {
+        assert!(asked(&other).starts_with("HTTP/1.1 401 "), "{other}");
+    }
+    assert!(asked(&token).starts_with("HTTP/1.1 200 "));
+}
+
 #[test]
 fn a_body_over_the_limit_is_refused_and_its_connection_closed_or_fit_for_more() {
     let home = home();

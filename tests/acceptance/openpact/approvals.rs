@@ -9,6 +9,9 @@ use crate::unhurried;
 const PENDING: &str =
     "is pending approval. An administrator must review and approve this script before it can be executed.";
 
+/// What is said of a script that is a link.
+const UNUSABLE: &str = "script 'link' cannot be used: link.star is, or goes through, a symbolic link that is not followed here: name the file it leads to";
+
 fn run(client: &mut StdioClient, name: &str) -> Value {
     client.call("script_run", json!({ "name": name }))
 }
@@ -92,6 +95,13 @@ fn a_text_that_is_sent_waits_as_well() {
     assert_eq!(text(&exec(&mut ada, "result = 6 * 7")), "42");
     assert!(failure(&exec(&mut ada, "result = 6 * 7 ")).ends_with(PENDING), "another text");
     assert!(failure(&exec(&mut ada, "def main():\n    return secrets.list()")).ends_with(PENDING));
+    let waits = waiting(&home).len();
+    let broken = exec(&mut ada, "x = ");
+    assert!(
+        failure(&broken).starts_with("Error: exec-") && failure(&broken).contains(".star:1:5: "),
+        "{broken}"
+    );
+    assert_eq!(waiting(&home).len(), waits, "nobody is asked about what can never run");
 }
 
 /// PACT-43: by its hash one text, by its bare name any; and a person is told which it is.
@@ -124,18 +134,60 @@ fn the_allowlist_lets_scripts_run() {
     assert_eq!(text(&run(&mut ada, "bare")), "2");
 }
 
+/// Where the scripts lie where agents write (4.3 of the older system), a bare name would let one approve its own.
+#[test]
+fn a_bare_name_does_not_count_where_tools_can_write_the_script() {
+    let home = unhurried();
+    let (pinned, hash) =
+        ("result = \"pinned\"\n", "sha256:fb37019f2a04991f2a3244b753f4bb814258e405d22cab78ea1c3673f9e90a25");
+    for (path, place, tool) in
+        [("workspace/scripts", "workspace", "workspace_write"), ("vault/scripts", "vault", "vault_write")]
+    {
+        home.write(
+            "config.toml",
+            &format!(
+                "[rate_limit]\nrate = 0\n[vault]\npath = \"vault\"\n[scripts]\npath = \"{path}\"\n\
+                 allowlist = {{ mine = \"\", pinned = \"{hash}\" }}\n"
+            ),
+        );
+        std::fs::create_dir_all(home.path().join(place)).unwrap();
+        let daemon = home.up();
+        let mut ada = client(&home, place, &["script_run", "script_list", tool]);
+        for (name, content) in [("mine", "result = \"evil\"\n"), ("pinned", pinned)] {
+            let file = format!("scripts/{name}.star");
+            let wrote = ada.call(tool, json!({"path": file, "content": content}));
+            assert_eq!(wrote["result"]["isError"], false, "{wrote}");
+        }
+        assert_eq!(failure(&run(&mut ada, "mine")), format!("Error: Script 'mine.star' {PENDING}"));
+        assert_eq!(text(&run(&mut ada, "pinned")), "\"pinned\"");
+        let told = format!(
+            "the script `mine` in `scripts.allowlist` does not count: it has no hash, and `scripts.path` lies in the {place}, where tools write"
+        );
+        assert!(daemon.printed().contains(&told), "{}", daemon.printed());
+        let listed = home.run(&["scripts", "list", "--json"]).ok().json();
+        let status = |place: usize| (listed[place]["status"].clone(), listed[place]["allowlist"].clone());
+        assert_eq!(status(0), (json!("pending"), Value::Null), "{listed}");
+        assert_eq!(status(1), (json!("approved"), json!("pinned")), "{listed}");
+        daemon.stop();
+    }
+}
+
 /// PACT-38, PACT-41: what is listed is what holds (hole 7), and no copy is kept that could be another (hole 6).
 #[test]
 fn the_list_tells_how_each_stands_and_nothing_is_run_from_memory() {
     let home = unhurried();
-    let (good, evil) = ("# @description: Good.\n# @secrets: KEY\nresult = \"good\"\n", "result = \"evil\"\n");
+    let (good, evil) = (
+        "# @description: Good.\n# @author: Ada\n# @version: 1.2\n# @secrets: KEY\nresult = \"good\"\n",
+        "result = \"evil\"\n",
+    );
     script(&home, "one", good);
+    std::os::unix::fs::symlink("one.star", home.path().join("scripts/link.star")).unwrap();
     let _daemon = home.up();
     let mut ada = client(&home, "ada", &["script_run", "script_list", "script_reload"]);
     let status = |ada: &mut StdioClient| {
         let answer = ada.call("script_list", json!({}));
         let list: Value = serde_json::from_str(text(&answer)).unwrap();
-        assert_eq!(list["count"], 1, "{list}");
+        assert_eq!((&list["count"], &list["unusable"]), (&json!(1), &json!([UNUSABLE])), "{list}");
         list["scripts"][0].clone()
     };
     let entry = status(&mut ada);
@@ -143,6 +195,7 @@ fn the_list_tells_how_each_stands_and_nothing_is_run_from_memory() {
         (&entry["name"], &entry["description"], &entry["required_secrets"]),
         (&json!("one"), &json!("Good."), &json!(["KEY"]))
     );
+    assert_eq!(entry["metadata"], json!({"author": "Ada", "version": "1.2"}));
     assert_eq!(entry["approval_status"], "pending");
     assert_eq!(waiting(&home), [""; 0], "to list asks nobody");
     run(&mut ada, "one");
@@ -153,7 +206,7 @@ fn the_list_tells_how_each_stands_and_nothing_is_run_from_memory() {
     assert_eq!(status(&mut ada)["approval_status"], "pending", "nobody has asked for this text");
     assert_eq!(
         text(&ada.call("script_reload", json!({}))),
-        json!({"count": 1, "message": "Reloaded 1 scripts", "unusable": []}).to_string()
+        json!({"count": 1, "message": "Reloaded 1 scripts", "unusable": [UNUSABLE]}).to_string()
     );
     script(&home, "one", good);
     assert_eq!(text(&run(&mut ada, "one")), "\"good\"", "what was listed in between is not run");
@@ -188,6 +241,13 @@ fn a_rejected_script_is_told_so() {
     assert!(home.run(&["scripts", "list"]).ok().stdout.contains("rejected"));
     let again = home.run(&["approvals", "approve", &id]);
     assert!(again.code() != 0 && again.stderr.contains("is rejected already"), "{again:?}");
+    assert!(again.stderr.contains(&format!("covenant approvals approve {id} --revise")), "{again:?}");
+    let same = home.run(&["approvals", "reject", &id, "--revise", "--json"]).exits(2);
+    let told: Value = serde_json::from_str(same.stderr.trim()).unwrap();
+    assert_eq!(
+        (&told["error"]["code"], &told["error"]["action"]),
+        (&json!("decided"), &json!("nothing is left to do"))
+    );
     home.run(&["approvals", "approve", &id, "--revise"]).ok();
     assert_eq!(text(&run(&mut ada, "bad")), "1");
     home.run(&["approvals", "reject", &id, "--revise"]).ok();
@@ -245,7 +305,13 @@ fn a_text_that_is_swapped_does_not_run() {
     script(&home, "one", evil);
     let other = home.run(&["approvals", "approve", &id, "--sha256", &"0".repeat(64)]);
     assert!(other.code() != 0 && other.stderr.contains("look at it again"), "{other:?}");
-    home.run(&["approvals", "approve", &id, "--sha256", shown["sha256"].as_str().unwrap()]).ok();
+    let hash = shown["sha256"].as_str().unwrap();
+    let (few, odd) = (hash.get(..11).unwrap(), "not a hash at all");
+    for short in [few, odd, ""] {
+        let refused = home.run(&["approvals", "approve", &id, "--sha256", short]).exits(2);
+        assert!(refused.stderr.contains("at least its first 12 hexadecimal digits"), "{refused:?}");
+    }
+    home.run(&["approvals", "approve", &id, "--sha256", &hash.get(..12).unwrap().to_uppercase()]).ok();
     assert!(failure(&run(&mut ada, "one")).ends_with(PENDING), "the file has another text now");
     script(&home, "one", good);
     assert_eq!(text(&run(&mut ada, "one")), "\"good\"");
@@ -327,6 +393,11 @@ fn an_asked_call_is_made_once_for_each_approval() {
     let second = call(&mut ada, "hi");
     assert_eq!(second["error"]["code"], -31003, "{second}");
     let id = second["error"]["data"]["approval_id"].as_str().unwrap();
+    for reason in ["no\u{1b}[2J", "no\nand no"] {
+        let refused = home.run(&["approvals", "reject", id, "--reason", reason]);
+        assert_ne!(refused.code(), 0, "the reason is said to others, in one line");
+        assert!(refused.stderr.contains("`reason` has a control character"), "{}", refused.stderr);
+    }
     home.run(&["approvals", "reject", id, "--reason", "once is enough"]).ok();
     let rejected = call(&mut ada, "hi");
     assert_eq!(rejected["error"]["code"], -31007, "{rejected}");

@@ -180,7 +180,7 @@ fn whatever_a_service_answers_is_told_and_no_secret_with_it() {
         ("hook", "ops", webhook::fault("404"), "there is no webhook at the address of [chat.hook], at 127.0.0.1 (HTTP 404): make a new one and store its address".into()),
         ("hook", "ops", webhook::fault("moved http://127.0.0.1:1/elsewhere"), "127.0.0.1 redirects elsewhere (HTTP 302), and that is not followed: write the address it leads to in [chat.hook]".into()),
         ("hook", "ops", webhook::fault("500"), format!("the webhook failed (HTTP 500); {unsure}")),
-        ("hook", "ops", echo(HOOK_TOKEN), "the webhook at 127.0.0.1 did not take the message (HTTP 400): what is [REDACTED:token]?".into()),
+        ("hook", "ops", echo(HOOK_TOKEN), "the webhook at 127.0.0.1 did not take the message (HTTP 400): what is [REDACTED:HOOK_TOKEN]?".into()),
     ];
     for (provider, target, answer, sentence) in cases {
         services.named(provider).will(answer);

@@ -108,7 +108,7 @@ fn whatever_github_answers_is_told_and_no_token_with_it() {
         (create, fault("html"), format!("no sound answer from GitHub: 127.0.0.1 did not answer as the API of GitHub does (HTTP 200, text/html): check the address in [github] (an Enterprise server has its API at https://HOST/api/v3); {unsure}")),
         (list, fault("elsewhere http://127.0.0.2:1/issues?page=2"), "GitHub's list goes on at another address than 127.0.0.1, and the token is not sent there: write the base_url that it names in [github]".into()),
         (list, fault("moved http://127.0.0.2:1/issues"), "octo/hello has moved (HTTP 301): find its new name and use that".into()),
-        (list, Answer::json(451, json!({"message": format!("blocked: {TOKEN}")})), "GitHub refused (HTTP 451) for octo/hello: blocked: [REDACTED:token]".into()),
+        (list, Answer::json(451, json!({"message": format!("blocked: {TOKEN}")})), "GitHub refused (HTTP 451) for octo/hello: blocked: [REDACTED:GITHUB_TOKEN]".into()),
     ];
     for (tool, answer, sentence) in cases {
         service.will(answer);

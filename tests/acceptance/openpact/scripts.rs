@@ -380,6 +380,50 @@ fn a_script_gets_the_secrets_it_names_and_nobody_sees_them() {
     }
 }
 
+/// A script has no network but the daemon's, and that reaches nothing inside (hole 10 of the older system).
+#[test]
+fn a_script_reaches_no_address_inside() {
+    let asks = "def get(url):\n    return http.get(url)[\"status\"]\n\
+                def post(url):\n    return http.post(url, body = \"x\")[\"status\"]\n";
+    let home = stage("", &[("asks", asks)]);
+    let heard = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = heard.local_addr().unwrap().port();
+    let _daemon = home.up();
+    let mut ada = client(&home, "ada", &["script_run"]);
+    let inside = "and only the public Internet is reached; names can be let through by allow_hosts in [web] of config.toml, addresses cannot";
+    let host = "and only the public Internet is reached; to let it through, add \"localhost\" to allow_hosts in [web] of config.toml";
+    for (url, told) in [
+        (format!("http://127.0.0.1:{own}/"), format!("127.0.0.1 is a loopback address, {inside}")),
+        (format!("http://localhost:{own}/"), format!("localhost leads to a loopback address, {host}")),
+        (format!("http://2130706433:{own}/"), format!("127.0.0.1 is a loopback address, {inside}")),
+        (
+            format!("http://[::ffff:127.0.0.1]:{own}/"),
+            format!("[::ffff:127.0.0.1] is a loopback address, {inside}"),
+        ),
+        ("http://10.0.0.1/".to_owned(), format!("10.0.0.1 is a private address, {inside}")),
+        ("http://192.168.0.1/".to_owned(), format!("192.168.0.1 is a private address, {inside}")),
+        (
+            "http://169.254.169.254/latest/meta-data/".to_owned(),
+            format!("169.254.169.254 is a link-local address, {inside}"),
+        ),
+        ("http://[fd00:ec2::254]/".to_owned(), format!("[fd00:ec2::254] is a private address, {inside}")),
+        (
+            "file:///etc/passwd".to_owned(),
+            "only addresses that begin with http:// or https:// can be asked for".to_owned(),
+        ),
+    ] {
+        for (function, place) in [("get", "2:20"), ("post", "4:21")] {
+            let call = json!({"name": "asks", "function": function, "args": [url]});
+            let answer = ada.call("script_run", call);
+            let said = failure(&answer).lines().next().unwrap_or_default().to_owned();
+            assert_eq!(said, format!("Error: asks.star:{place}: http.{function}: {told}"), "{url}");
+        }
+    }
+    heard.set_nonblocking(true).unwrap();
+    let nobody = heard.accept().unwrap_err();
+    assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "nobody came");
+}
+
 /// The daemon is not asked.
 #[test]
 fn a_file_is_checked_without_a_daemon() {
@@ -399,8 +443,57 @@ fn a_file_is_checked_without_a_daemon() {
     assert!(ran.stderr.contains(&format!("{}:2:10: ", file("bad.star"))), "{ran:?}");
     let ran = home.run(&["scripts", "check", &file("bad.star"), "--json"]);
     assert_eq!((ran.code(), &ran.json()["error"]["line"]), (1, &json!(2)));
+    let told: Value = serde_json::from_str(ran.stderr.lines().last().unwrap()).unwrap();
+    assert_eq!(told["error"]["code"], "failed", "{ran:?}");
+    home.write("odd.star", "# @descripton: Adds.\nx = 1\n");
+    let ran = home.run(&["scripts", "check", &file("odd.star")]).ok();
+    assert!(ran.stderr.contains(":1:4: `@descripton` says nothing"), "{ran:?}");
+    home.write("odd.star", "# @secrets: lower, B C\nx = 1\n");
+    let ran = home.run(&["scripts", "check", &file("odd.star")]).exits(1);
+    assert!(ran.stderr.contains(":1:13: `lower` cannot name a secret"), "{ran:?}");
     for missing in ["none.star", ""] {
-        assert_eq!(home.run(&["scripts", "check", &file(missing)]).code(), 1);
+        home.run(&["scripts", "check", &file(missing)]).exits(2);
     }
     assert!(!home.path().join("sock").exists(), "no daemon was started");
+}
+
+/// What the operator is told of scripts that are not there, cannot be used, or lack a secret.
+#[test]
+fn a_person_is_told_what_is_wrong_with_scripts_and_what_to_do() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = home();
+    let _daemon = home.up();
+    let shelf = home.path().join("scripts");
+    let none = home.run(&["scripts", "list"]).ok().stderr;
+    assert!(none.contains(&format!("into {} as NAME.star", shelf.display())), "{none}");
+    let unnamed = home.run(&["scripts", "show", ""]).exits(2);
+    assert!(unnamed.stderr.contains("covenant scripts list"), "{unnamed:?}");
+
+    home.write("scripts/weather.star", "# @secrets: WEATHER_KEY\nresult = 1\n");
+    home.write("scripts/bad name.star", "result = 1\n");
+    std::fs::create_dir(shelf.join("dir.star")).unwrap();
+    let list = home.run(&["scripts", "list"]).ok().stdout;
+    for (name, reason) in [("bad name", "give the file another"), ("dir", "it is a directory")] {
+        let line = list.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{list}"));
+        assert!(line.contains("unusable") && line.contains(reason), "{line}");
+    }
+    home.run(&["capabilities", "grant", "tool.call.script_run"]).ok();
+    home.run(&["tools", "call", "script_run", "--args", "{\"name\": \"weather\"}"]).exits(1);
+    let waiting = home.run(&["approvals", "list", "--json"]).ok().json();
+    let id = waiting[0]["id"].as_str().unwrap();
+    let unset = "WEATHER_KEY (not set); set it with: covenant secrets set WEATHER_KEY";
+    for arguments in [["scripts", "show", "weather"], ["approvals", "show", id]] {
+        let shown = home.run(&arguments).ok().stdout;
+        assert!(shown.contains(unset), "{shown}");
+    }
+    home.command(&["secrets", "set", "WEATHER_KEY"]).input("key-of-the-weather").run().ok();
+    let shown = home.run(&["scripts", "show", "weather"]).ok().stdout;
+    assert!(shown.contains("WEATHER_KEY\n"), "{shown}");
+
+    std::fs::set_permissions(&shelf, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let advice = format!("chmod go-w {}", shelf.display());
+    let list = home.run(&["scripts", "list"]).exits(1);
+    assert!(list.stderr.contains("can be written by others") && list.stderr.contains(&advice), "{list:?}");
+    let doctor = home.run(&["doctor"]).stdout;
+    assert!(doctor.contains("no script can be used") && doctor.contains(&advice), "{doctor}");
 }

@@ -104,6 +104,72 @@ fn notes_are_searched_and_every_change_is_found() {
     assert_eq!(search(&mut ada, "circles").lines().nth(1), Some("Moon.md"));
 }
 
+/// A place that is shown is cut and marked; a secret in it is gone before that.
+#[test]
+fn no_part_of_a_secret_is_shown_by_a_search() {
+    let (home, vault) = with_vault();
+    home.write("secrets.toml", "[secrets]\nDEPLOY = \"alpha-bravo-charlie-delta\"\n");
+    let hay = "hay ".repeat(70);
+    put(&vault, "Keys.md", "The key is alpha-bravo-charlie-delta, keep it.");
+    put(&vault, "Far.md", &format!("needle {hay}alpha-bravo-charlie-delta {hay}"));
+    for length in 200..260 {
+        put(
+            &vault,
+            &format!("edge/{length}.md"),
+            &format!("needle {} alpha-bravo-charlie-delta", "x".repeat(length)),
+        );
+    }
+    let _daemon = home.up();
+    let mut ada = ada(&home);
+    for query in [
+        "bravo",
+        "charlie",
+        "\"bravo charlie\"",
+        "alpha key",
+        "alpha-bravo",
+        "needle",
+        "keep",
+        "tag:none -x",
+        "path:Keys",
+    ] {
+        let answer = ada.call("vault_search", json!({ "query": query }));
+        // The query itself is repeated where nothing was found.
+        let shown = answer["result"].to_string().replace("**", "");
+        for part in ["alpha-bra", "bravo-", "-charlie", "rlie-delta"] {
+            assert!(!shown.contains(part), "{query} shows {part}: {shown}");
+        }
+    }
+    let found = ada.call("vault_search", json!({"query": "key"}));
+    assert_eq!(
+        found["result"]["structuredContent"]["hits"][0]["snippet"],
+        "The **key** is [REDACTED:DEPLOY], keep it."
+    );
+}
+
+/// No directory of the daemon's own is a vault or a workspace, whoever wrote that in the configuration.
+#[test]
+fn what_the_daemon_keeps_for_itself_is_no_vault_and_no_workspace() {
+    let home = home();
+    for (workspace, vault) in [("identity", "."), ("..", "memory"), (".", "identity")] {
+        let config = format!("[workspace]\npath = \"{workspace}\"\n[vault]\npath = \"{vault}\"\n");
+        home.write("config.toml", &config);
+        let daemon = home.up();
+        let listed = home.run(&["tools", "list", "--json"]).ok().json();
+        let names = listed["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str());
+        let wrong: Vec<_> =
+            names.filter(|name| name.starts_with("vault_") || name.starts_with("workspace_")).collect();
+        assert_eq!(wrong, Vec::<&str>::new(), "{workspace}, {vault}");
+        for section in ["[workspace] path", "[vault] path"] {
+            until("the reason is said", || daemon.printed().contains(section).then_some(()));
+            let told = home.run(&["doctor"]).stdout;
+            assert!(told.contains(section), "{told}");
+        }
+        let reloaded = home.run(&["reload"]).ok();
+        assert!(format!("{}{}", reloaded.stdout, reloaded.stderr).contains("[vault] path"), "{reloaded:?}");
+        daemon.kill();
+    }
+}
+
 /// PACT-61: neither outside nor what makes Obsidian and git run programs.
 #[test]
 fn nothing_but_notes_is_reached_in_a_vault() {
@@ -117,6 +183,7 @@ fn nothing_but_notes_is_reached_in_a_vault() {
     let _daemon = home.up();
     let mut ada = ada(&home);
     let evil = home.path().join("vault-evil/a.md").display().to_string();
+    let config = fs::read_to_string(home.path().join("config.toml")).unwrap();
     for path in [
         "../config.toml",
         "a/../../config.toml",
@@ -132,21 +199,34 @@ fn nothing_but_notes_is_reached_in_a_vault() {
             ("vault_search", json!({"query": "x", "path": path})),
         ];
         for (tool, arguments) in calls {
-            let answer = ada.call(tool, arguments);
-            assert!(failure(&answer).starts_with("Error: path escapes vault: "), "{tool} {path}: {answer}");
+            let told = format!(
+                "Error: path escapes vault: {path} leads outside; use a path beneath it, like notes.md or /vault/notes.md"
+            );
+            assert_eq!(failure(&ada.call(tool, arguments)), told, "{tool}");
         }
     }
-    for path in [
-        ".git/config",
-        ".obsidian/plugins/x/main.js",
-        "a/../.git/config",
-        "up/config.toml",
-        "repo/config",
-        "repo/x.md",
+    let hidden = "is no note: names that begin with a dot belong to Obsidian and git; use another name";
+    let followed =
+        "is, or goes through, a symbolic link that is not followed here: name the file it leads to";
+    for (path, told) in [
+        (".git/config", hidden),
+        (".obsidian/plugins/x/main.js", hidden),
+        ("a/../.git/config", hidden),
+        ("up/config.toml", followed),
+        ("repo/config.md", followed),
+        ("repo/x.md", followed),
     ] {
-        failure(&ada.call("vault_read", json!({ "path": path })));
-        failure(&ada.call("vault_write", json!({"path": path, "content": "x"})));
+        let calls = [
+            ("read", ada.call("vault_read", json!({ "path": path }))),
+            ("write", ada.call("vault_write", json!({"path": path, "content": "x"}))),
+        ];
+        for (verb, answer) in calls {
+            let begins = if told == hidden { String::new() } else { format!("failed to {verb} file: ") };
+            assert_eq!(failure(&answer), format!("Error: {begins}{path} {told}"));
+        }
     }
+    assert_eq!(fs::read_to_string(home.path().join("config.toml")).unwrap(), config);
+    assert!(!Path::new("/etc/passwd.md").exists() && !vault.join(".git/config.md").exists());
     assert_eq!(fs::read_to_string(vault.join(".git/config")).unwrap(), "[core]\n");
     assert_eq!(fs::read_to_string(home.path().join("vault-evil/a.md")).unwrap(), "secret");
     assert!(!vault.join(".git/x.md").exists());
@@ -234,6 +314,35 @@ fn a_conflict_is_reported_and_neither_edit_is_lost() {
     let wrote = ada.call("vault_write", json!({"path": "b.md", "content": "b"}));
     assert!(failure(&wrote).contains("file written but git sync failed"), "{wrote}");
     assert_eq!(text(&ada.call("vault_read", json!({"path": "b.md"}))), "b", "and can be read all the same");
+}
+
+/// Whoever takes a reading back does not kill the git that is in the middle of a merge.
+#[test]
+fn a_merge_that_was_begun_is_finished_though_its_reader_gave_up() {
+    let (home, vault, _, bea) = with_remote();
+    let (begun, go) = (home.beside("begun"), home.beside("go"));
+    let wait =
+        format!("touch '{}'; while [ ! -e '{}' ]; do sleep 0.01; done; cat", begun.display(), go.display());
+    git(&vault, &["config", "filter.slow.smudge", &wait]);
+    put(&bea, ".gitattributes", "Slow.md filter=slow\n");
+    put(&bea, "Slow.md", "at last");
+    git(&bea, &["add", "."]);
+    git(&bea, &["commit", "--quiet", "--message=Slow"]);
+    git(&bea, &["push", "--quiet", "origin", "HEAD:main"]);
+    let _daemon = home.up();
+    let mut ada = ada(&home);
+    let params = json!({"name": "vault_read", "arguments": {"path": "Home.md"}});
+    ada.send(&json!({"jsonrpc": "2.0", "id": "r", "method": "tools/call", "params": params}));
+    until("the merge is under way", || begun.exists().then_some(()));
+    assert!(vault.join(".git/index.lock").exists());
+    ada.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "r"}}));
+    until("the call has ended", || {
+        super::rows(&home).iter().any(|row| row["kind"] == "CallFinished").then_some(())
+    });
+    fs::write(&go, "").unwrap();
+    until("the merge is done", || (!vault.join(".git/index.lock").exists()).then_some(()));
+    assert_eq!(fs::read_to_string(vault.join("Slow.md")).unwrap(), "at last");
+    assert_eq!(git(&vault, &["status", "--porcelain"]), "");
 }
 
 /// What clients remember is searched by the operator, and by nobody else.

@@ -1,7 +1,9 @@
 //! The workspace: what lies in it is read, written and listed; what does not is never seen.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
 use covenant_testkit::{Home, StdioClient};
 use serde_json::{Value, json};
@@ -99,16 +101,51 @@ fn nothing_outside_the_workspace_is_read_written_or_listed() {
         );
         assert_eq!(failure(&answer), escapes);
     }
-    let config = fs::read(home.path().join("config.toml")).unwrap();
-    for path in ["../new.txt", "up/new.txt", "config.toml", "identity/operator.token", "/etc/new.txt"] {
-        failure(&ada.call("workspace_write", json!({"path": path, "content": "x"})));
+    let before = files(&home.path());
+    let followed =
+        "is, or goes through, a symbolic link that is not followed here: name the file it leads to";
+    let escapes = |path: &str| {
+        format!(
+            "path escapes workspace: {path} leads outside; use a path beneath it, like notes.md or /workspace/notes.md"
+        )
+    };
+    for (path, told) in [
+        ("../new.txt", escapes("../new.txt")),
+        ("/workspace/../etc/passwd", escapes("/workspace/../etc/passwd")),
+        ("/etc/passwd", escapes("/etc/passwd")),
+        ("/etc/new.txt", escapes("/etc/new.txt")),
+        ("/workspace-evil/secret.txt", escapes("/workspace-evil/secret.txt")),
+        ("up/new.txt", escapes("up/new.txt")),
+        ("config.toml", format!("failed to write file: config.toml {followed}")),
+        ("identity/operator.token", escapes("identity/operator.token")),
+    ] {
+        let answer = ada.call("workspace_write", json!({"path": path, "content": "x"}));
+        assert_eq!(failure(&answer), format!("Error: {told}"));
     }
-    assert_eq!(fs::read(home.path().join("config.toml")).unwrap(), config);
-    assert!(!home.path().join("new.txt").exists());
+    assert_eq!(files(&home.path()), before, "no file is there that was not, and none is another");
+    assert!(before.keys().any(|file| file.ends_with("identity/operator.token")), "{before:?}");
+    assert!(!Path::new("/etc/new.txt").exists());
     for path in ["..", "up", "identity", "/etc"] {
         let answer = ada.call("workspace_list", json!({ "path": path }));
         assert!(failure(&answer).starts_with("Error: path escapes workspace: "), "{answer}");
     }
+}
+
+/// The files below a directory that do not change by themselves, with what is in them.
+fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let own = ["logs", "audit", "index", "covenant.db", "covenant.db-wal", "covenant.db-shm"];
+        let kind = fs::symlink_metadata(&path).unwrap().file_type();
+        if own.iter().any(|name| path.ends_with(name)) {
+        } else if kind.is_dir() {
+            found.extend(files(&path));
+        } else if kind.is_file() {
+            found.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    found
 }
 
 /// Every call ends, whatever lies there and whatever it is called.
@@ -165,6 +202,24 @@ fn a_picture_is_a_resource() {
     let answer = ada.call("workspace_read", json!({"path": "dot.gif"}));
     let resource = json!({"uri": "workspace:///dot.gif", "mimeType": "image/gif", "blob": "R0lGODlh/wA="});
     assert_eq!(answer["result"]["content"], json!([{"type": "resource", "resource": resource}]));
+}
+
+/// Base64 with a piece replaced is none: bytes that hold a secret are not given at all.
+#[test]
+fn a_file_of_bytes_that_holds_a_secret_is_not_given() {
+    let home = unhurried();
+    home.write("secrets.toml", "[secrets]\nKEY = \"open-sesame-123\"\n");
+    let _daemon = home.up();
+    let mut ada = ada(&home);
+    fs::create_dir_all(home.path().join("workspace")).unwrap();
+    for before in [&b"\xff"[..], b"\xff\xfe", b"\xff\xfe\xfd"] {
+        let bytes = [before, b"open-sesame-123\0"].concat();
+        fs::write(home.path().join("workspace/dump.bin"), bytes).unwrap();
+        let answer = ada.call("workspace_read", json!({"path": "dump.bin"}));
+        let told = "Error: workspace:///dump.bin holds the value of the secret KEY and is not given";
+        assert_eq!(failure(&answer), told);
+        assert_eq!(answer["result"]["content"].as_array().unwrap().len(), 1, "{answer}");
+    }
 }
 
 /// A directory of a hundred thousand files: the answer is bounded, its caller hears how far it is, and the daemon stays small.
