@@ -89,7 +89,6 @@ impl Doctor {
     pub(crate) fn run(&self, setting: &Setting) -> Result<Exit, Failure> {
         let mut findings = files::home(&setting.home);
         findings.extend(files::config(&setting.home));
-        findings.extend(files::grounds(&setting.home));
         findings.extend(files::tls(&setting.home, setting.now()));
         findings.extend(files::secrets(&setting.home));
         findings.extend(files::tools(&setting.home));

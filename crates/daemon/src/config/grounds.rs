@@ -23,7 +23,7 @@ impl Grounds {
             let there = real(&place);
             if closed.iter().any(|own| overlap(own, &there)) {
                 Err(format!(
-                    "[{section}] path {} holds what the daemon keeps for itself, or lies in it: write a directory of its own, \
+                    "[{section}] path {} holds what the daemon keeps for itself, or lies in it; write a directory of its own, \
                      like \"{section}\"",
                     place.display()
                 ))
@@ -37,7 +37,7 @@ impl Grounds {
             match &workspace {
                 // Whoever may write files there could write what git and Obsidian run, and pass by what the vault keeps closed.
                 Ok(work) if overlap(&real(work), &real(&place)) => Err(format!(
-                    "[vault] path {} and [workspace] path {} lie in each other: write directories beside each other",
+                    "[vault] path {} and [workspace] path {} lie in each other; write directories beside each other",
                     place.display(),
                     work.display()
                 )),

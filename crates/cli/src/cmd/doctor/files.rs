@@ -5,7 +5,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use covenant_daemon::config::grounds::Grounds;
 use covenant_daemon::config::{Config, Overrides};
 use covenant_daemon::home::Home;
 use covenant_daemon::identity::{Identity, IdentityError};
@@ -52,13 +51,6 @@ pub(super) fn config(home: &Home) -> Vec<Finding> {
             loaded.warnings.into_iter().map(|warning| Finding::warn(NAME, warning, fix())).collect()
         }
     }
-}
-
-/// The directories that tools are let into: none that is the daemon's own.
-pub(super) fn grounds(home: &Home) -> Vec<Finding> {
-    let Ok(loaded) = Config::load(home, &Overrides::from_environment()) else { return Vec::new() };
-    let grounds = Grounds::of(&loaded.config, home, &|name| std::env::var(name).ok());
-    grounds.remarks().iter().map(|remark| Finding::remark("config", remark)).collect()
 }
 
 /// The certificate, where there is to be one: it can be used, and not only for a few days more.
@@ -218,17 +210,6 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_or_vault_in_what_is_the_daemons_own_is_told() {
-        let kept = covenant_testkit::Home::new("covenant");
-        let home = Home::at(&kept.path()).unwrap();
-        assert_eq!(grounds(&home), []);
-        kept.write("config.toml", "[workspace]\npath = \"identity\"\n[vault]\npath = \".\"\n");
-        let told = grounds(&home);
-        assert_eq!(states(&told), [State::Warn, State::Warn]);
-        assert!(told[0].detail.starts_with("[workspace] path ") && !told[0].action.is_empty(), "{told:?}");
-    }
-
-    #[test]
     fn a_home_before_its_first_daemon_lacks_nothing() {
         let (_dir, home) = home();
         assert_eq!(states(&identity(&home)), [State::Ok]);
@@ -241,7 +222,7 @@ mod tests {
         home.prepare().unwrap();
         assert_eq!(states(&tools(&home)), [State::Ok]);
         let config =
-            "[workspace]\npath = \".\"\n[vault]\npath = \"notes\"\n[github]\ntoken = \"${secret:GH}\"\n";
+            "[workspace]\npath = \"identity\"\n[vault]\npath = \"notes\"\n[github]\ntoken = \"${secret:GH}\"\n";
         covenant_daemon::atomic::write(&home.config(), config.as_bytes()).unwrap();
         let told = tools(&home);
         assert_eq!(states(&told), [State::Warn; 3], "{told:?}");
