@@ -174,7 +174,7 @@ pub(crate) mod tests {
         let settings = Settings {
             workspace: Ok(root.join("workspace")),
             memory: root.join("memory"),
-            vault: Err("no vault is configured".to_owned()),
+            vault: Err(crate::settings::NO_VAULT.to_owned()),
             calendars: vec![Calendar {
                 name: "team".to_owned(),
                 source: CalendarSource::File(root.join("team.ics")),

@@ -10,7 +10,7 @@ const PENDING: &str =
     "is pending approval. An administrator must review and approve this script before it can be executed.";
 
 /// What is said of a script that is a link.
-const UNUSABLE: &str = "script 'link' cannot be used: link.star is, or goes through, a symbolic link that is not followed here: name the file it leads to";
+const UNUSABLE: &str = "script 'link' cannot be used: it is a symbolic link, and none is followed; put a copy of the file in its place";
 
 fn run(client: &mut StdioClient, name: &str) -> Value {
     client.call("script_run", json!({ "name": name }))

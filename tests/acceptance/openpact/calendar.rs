@@ -103,8 +103,6 @@ fn the_events_of_calendars_are_told_day_by_day() {
 
 #[test]
 fn a_calendar_that_cannot_be_fetched_is_told_and_hides_no_other() {
-    let (service, home) = calendars();
-    let mut talk = Talk::begin(&home);
     let host = "127.0.0.1";
     let page = format!(
         "{host} sent a web page (HTML) and no calendar; in `url` write the address of its iCalendar feed, which often ends \
@@ -138,19 +136,27 @@ fn a_calendar_that_cannot_be_fetched_is_told_and_hides_no_other() {
             "it is no calendar: it has no line `BEGIN:VCALENDAR`".to_owned(),
         ),
     ] {
-        service.will(answer.clone());
+        // A failure is kept for a minute: each begins anew.
+        let (service, home) = calendars();
+        let mut talk = Talk::begin(&home);
+        service.will(answer);
         let failed = talk.fails("calendar_read", json!({"calendar": "team"}));
         assert_eq!(failed, format!("failed to fetch the calendar `Team`: {told}"));
-        service.will(answer);
         let others = talk.done("calendar_read", json!({"from": "2026-03-30", "timezone": "UTC"}));
         assert!(others.contains("[00:00-04:00] Flight\n"), "{others}");
         assert!(others.ends_with(&format!("\n\nNote: {failed}")), "{others}");
+        assert_eq!(service.heard().len(), 1, "it was asked once");
+        talk.ends_without(&[SECRET]);
     }
+    let (service, home) = calendars();
+    let mut talk = Talk::begin(&home);
     service.will(Answer::hang_up());
     let failed = talk.fails("calendar_read", json!({"calendar": "team"}));
     assert!(failed.starts_with("failed to fetch the calendar `Team`: "), "{failed}");
+    talk.ends_without(&[SECRET]);
     // From one place to another of the same server is no matter.
-    service.heard();
+    let (service, home) = calendars();
+    let mut talk = Talk::begin(&home);
     service.will(fault(&format!("moved /ical/{SECRET}/basic.ics")));
     talk.done("calendar_read", json!({"calendar": "team"}));
     assert_eq!(service.heard().len(), 2);

@@ -22,6 +22,9 @@ use super::*;
 /// What stands in every file outside.
 const SECRET: &str = "nobody may read this";
 
+/// A name that no path inside has, whatever was written there.
+const ONLY_OUTSIDE: &str = "seen-only-outside";
+
 /// A root called `workspace`, and its surroundings.
 struct World {
     whole: TempDir,
@@ -37,6 +40,7 @@ impl World {
         for neighbour in ["outside/secret.txt", "inside-evil/secret.txt", "workspace/secret.txt"] {
             fs::create_dir_all(world.beside(neighbour).parent().unwrap()).unwrap();
             fs::write(world.beside(neighbour), SECRET).unwrap();
+            fs::write(world.beside(neighbour).with_file_name(ONLY_OUTSIDE), "").unwrap();
         }
         let links: &[(&str, &Path)] = &[
             ("to_sub", Path::new("sub")),

@@ -90,7 +90,7 @@ impl Shelf {
         let bytes = match root.read(&file, LONGEST) {
             Ok(bytes) => bytes,
             Err(error) if error.why == Why::Missing => return Err(missing()),
-            Err(error) => return Err(unfit(self.trouble(&file, &error))),
+            Err(error) => return Err(unfit(Self::trouble(&error))),
         };
         check(&self.path.join(&file)).map_err(unfit)?;
         let text = String::from_utf8(bytes).map_err(|_| unfit("it is not UTF-8 text".to_owned()))?;
@@ -131,14 +131,11 @@ impl Shelf {
     }
 
     /// Why a file there cannot be read, as whoever keeps scripts is told.
-    fn trouble(&self, file: &str, error: &FileError) -> String {
+    fn trouble(error: &FileError) -> String {
         match error.why {
             Why::Directory => "it is a directory; a script is a file".to_owned(),
             Why::Link => {
-                let place = typed(&self.path.join(file));
-                format!(
-                    "it is a symbolic link, and none is followed; put a copy of the file there as {place}"
-                )
+                "it is a symbolic link, and none is followed; put a copy of the file in its place".to_owned()
             }
             _ => error.to_string(),
         }
@@ -245,7 +242,7 @@ mod tests {
         symlink("/etc/passwd", path("passwd.star")).unwrap();
         let link = shelf.read("passwd").unwrap_err().to_string();
         assert!(
-            link.contains("is a symbolic link") && link.contains("put a copy of the file there"),
+            link.contains("is a symbolic link") && link.contains("put a copy of the file in its place"),
             "{link}"
         );
         std::fs::write(path("large.star"), vec![b'#'; 300 << 10]).unwrap();

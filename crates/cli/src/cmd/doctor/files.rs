@@ -221,8 +221,7 @@ mod tests {
         let (_dir, home) = home();
         home.prepare().unwrap();
         assert_eq!(states(&tools(&home)), [State::Ok]);
-        let config =
-            "[workspace]\npath = \"identity\"\n[vault]\npath = \"notes\"\n[github]\ntoken = \"${secret:GH}\"\n";
+        let config = "[workspace]\npath = \"identity\"\n[vault]\npath = \"notes\"\n[github]\ntoken = \"${secret:GH}\"\n";
         covenant_daemon::atomic::write(&home.config(), config.as_bytes()).unwrap();
         let told = tools(&home);
         assert_eq!(states(&told), [State::Warn; 3], "{told:?}");
