@@ -30,6 +30,8 @@ pub(crate) struct Entry {
     pub(crate) spec: ToolSpec,
     pub(crate) json: Arc<RawValue>,
     pub(crate) validator: Validator,
+    /// How many bytes the patterns of a schema of somebody else take in it, at most.
+    patterns: usize,
     /// Whether somebody else wrote its schema.
     pub(crate) foreign: bool,
     pub(crate) required: Vec<String>,
@@ -50,7 +52,18 @@ pub struct Prepared(Arc<Entry>);
 impl Prepared {
     /// Compiles a tool's schema. A `$ref` to elsewhere is refused, not fetched.
     pub fn new(tool: Arc<dyn Tool>) -> Result<Self, NotRegistered> {
-        Entry::of(tool).map(|entry| Self(Arc::new(entry)))
+        Self::within(tool, usize::MAX)
+    }
+
+    /// The same, with so many bytes for the patterns of a schema that somebody else wrote. Those for which there is no
+    /// room are not checked here.
+    pub fn within(tool: Arc<dyn Tool>, room: usize) -> Result<Self, NotRegistered> {
+        Entry::of(tool, room).map(|entry| Self(Arc::new(entry)))
+    }
+
+    /// How much of such room it took, at most.
+    pub fn patterns(&self) -> usize {
+        self.0.patterns
     }
 
     /// What it will be called by.
@@ -65,12 +78,15 @@ impl Prepared {
 }
 
 impl Entry {
-    fn of(tool: Arc<dyn Tool>) -> Result<Self, NotRegistered> {
+    fn of(tool: Arc<dyn Tool>, room: usize) -> Result<Self, NotRegistered> {
         let spec = tool.spec();
         let bad = |reason: String| NotRegistered::Schema { name: spec.name.clone(), reason };
         let foreign = tool.kind() == "external";
-        let compile = if foreign { schema::compile_foreign } else { schema::compile };
-        let validator = compile(&spec.input_schema).map_err(bad)?;
+        let (validator, patterns) = if foreign {
+            schema::compile_foreign(&spec.input_schema, room).map_err(bad)?
+        } else {
+            (schema::compile(&spec.input_schema).map_err(bad)?, 0)
+        };
         let json = match tool.listed() {
             Some(json) => json,
             None => serde_json::value::to_raw_value(&spec).map_err(|error| bad(error.to_string()))?.into(),
@@ -82,6 +98,7 @@ impl Entry {
             limit: tool.limit(),
             json,
             validator,
+            patterns,
             foreign,
             bucket: Bucket::default(),
             headers: headers::of(&spec.input_schema),

@@ -5,6 +5,7 @@
 
 pub mod dial;
 mod events;
+mod flood;
 mod heard;
 pub mod http;
 pub mod inbound;

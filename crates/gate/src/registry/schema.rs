@@ -37,20 +37,22 @@ pub(super) fn compile(schema: &Value) -> Result<Validator, String> {
 }
 
 /// Makes a validator of a schema that somebody else wrote. Its patterns never step back, and those that would have to,
-/// or that are too large, are left out: the server checks them itself, and what lists show stays whole.
-pub(super) fn compile_foreign(schema: &Value) -> Result<Validator, String> {
+/// or that are too large for that room, are left out: the server checks them itself, and what lists show stays whole.
+/// Comes back also with how much of the room its patterns took.
+pub(super) fn compile_foreign(schema: &Value, room: usize) -> Result<(Validator, usize), String> {
     let found = walk::check(schema, true)?;
-    let bytes = patterns::bytes_each(&found)?;
+    let bytes = patterns::bytes_each(&found, room)?;
     let (draft, stripped) = draft_of(schema);
     let mut copy = stripped.unwrap_or_else(|| schema.clone());
-    patterns::simplify(&mut copy, &found, bytes);
-    jsonschema::options()
+    let taken = patterns::simplify(&mut copy, &found, bytes);
+    let validator = jsonschema::options()
         .with_draft(draft)
         .offline()
         .should_validate_formats(false)
         .with_pattern_options(patterns::linear(bytes))
         .build(&copy)
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.to_string())?;
+    Ok((validator, taken))
 }
 
 /// The draft a schema is written in; one that nobody knows counts as the newest, and its name is left out.

@@ -19,6 +19,9 @@ use crate::upstream::scrub::Scrub;
 /// The most bytes of one tool's definition.
 const MOST_BYTES: usize = 256 * 1024;
 
+/// The most bytes that the patterns of all its tools take, compiled. Those of further tools are left to the server.
+const PATTERNS: usize = 8 * 1024 * 1024;
+
 /// The most characters of a tool's name that are repeated to people.
 const SHOWN: usize = 200;
 
@@ -43,29 +46,37 @@ impl Intake {
     /// Takes a list. What is as it was before is not made anew.
     pub(super) fn of(server: &Arc<Server>, list: &[Box<RawValue>], before: &[Taken]) -> Self {
         let before: HashMap<&str, &Taken> = before.iter().map(|taken| (&*taken.tool.own, taken)).collect();
-        let mut intake = Self::default();
         let (mut names, scrub) = (HashMap::new(), &server.shared.scrub);
+        let mut offers = Vec::new();
         for raw in list {
             let read = match Read::of(raw, server) {
                 Ok(Some(read)) => read,
                 Ok(None) => continue,
                 Err(refused) => {
-                    intake.refused.push(refused);
+                    offers.push(Err(refused));
                     continue;
                 }
             };
             if let Some(other) = names.get(&read.name) {
                 let reason = format!("another of its tools, `{other}`, is called `{}` too", read.name);
-                intake.refused.push(refusal(scrub, &read.own, &reason));
+                offers.push(Err(refusal(scrub, &read.own, &reason)));
                 continue;
             }
             names.insert(read.name.clone(), shown(scrub, &read.own));
-            match before.get(&*read.own).filter(|taken| taken.tool.json.get() == read.json) {
-                Some(taken) => intake.tools.push((*taken).clone()),
-                None => match read.prepare(server) {
-                    Ok(taken) => intake.tools.push(taken),
-                    Err(refused) => intake.refused.push(refused),
-                },
+            let same = before.get(&*read.own).filter(|taken| taken.tool.json.get() == read.json).copied();
+            offers.push(Ok((read, same)));
+        }
+        let stays = offers.iter().flatten().filter_map(|(_, same)| Some(same.as_ref()?.prepared.patterns()));
+        let mut room = PATTERNS.saturating_sub(stays.sum());
+        let mut intake = Self::default();
+        for offer in offers {
+            let taken = offer.and_then(|(read, same)| match same {
+                Some(taken) => Ok(taken.clone()),
+                None => read.prepare(server, &mut room),
+            });
+            match taken {
+                Ok(taken) => intake.tools.push(taken),
+                Err(refused) => intake.refused.push(refused),
             }
         }
         intake
@@ -113,7 +124,7 @@ impl Read {
         Ok(Some(Self { own, name, json }))
     }
 
-    fn prepare(self, server: &Arc<Server>) -> Result<Taken, RefusedTool> {
+    fn prepare(self, server: &Arc<Server>, room: &mut usize) -> Result<Taken, RefusedTool> {
         let scrub = &server.shared.scrub;
         let refused = |reason: String| refusal(scrub, &self.own, &reason);
         let json: Arc<RawValue> =
@@ -129,12 +140,13 @@ impl Read {
             json,
             repeatable: hint("readOnlyHint") || hint("idempotentHint"),
         });
-        let prepared = Prepared::new(Arc::clone(&tool) as _).map_err(|error| match error {
+        let prepared = Prepared::within(Arc::clone(&tool) as _, *room).map_err(|error| match error {
             NotRegistered::Schema { reason, .. } => {
                 refused(format!("its input schema cannot be used: {reason}"))
             }
             NotRegistered::Taken(name) => refused(built_in(name.as_str())),
         })?;
+        *room = room.saturating_sub(prepared.patterns());
         Ok(Taken { tool, prepared })
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Heard {
     pub(crate) answer: Option<Answer>,
     /// Our answers to requests of the server, to be sent back.
     pub(crate) back: Vec<Vec<u8>>,
+    /// How much was there that is no such answer.
+    pub(crate) unasked: u32,
     /// Whether it was a message, or a list of them.
     pub(crate) sound: bool,
 }
@@ -23,16 +25,23 @@ pub(crate) struct Heard {
 /// Reads a text on which the answer to that letter may be. What is for the ear goes there; other answers are nothing.
 pub(crate) fn hear(text: &[u8], ear: &dyn Ear, wanted: Option<u64>) -> Heard {
     let mut heard = Heard::default();
-    heard.sound = inbound::each(text, |message| match message {
-        Inbound::Answer(id, said) if Some(id) == wanted && heard.answer.is_none() => {
-            heard.answer = Some(said.cut(ear.scrub()));
+    heard.sound = inbound::each(text, |message| {
+        match message {
+            Inbound::Answer(id, said) if Some(id) == wanted && heard.answer.is_none() => {
+                heard.answer = Some(said.cut(ear.scrub()));
+                return;
+            }
+            Inbound::Notification { method, params } => ear.notification(&method, params, wanted),
+            Inbound::Request { id, method, params } if heard.back.len() < REQUESTS => {
+                heard.back.push(ear.request(&id, &method, params));
+            }
+            Inbound::Answer(..) | Inbound::Request { .. } | Inbound::Stray => {}
         }
-        Inbound::Notification { method, params } => ear.notification(&method, params, wanted),
-        Inbound::Request { id, method, params } if heard.back.len() < REQUESTS => {
-            heard.back.push(ear.request(&id, &method, params));
-        }
-        Inbound::Answer(..) | Inbound::Request { .. } | Inbound::Stray => {}
+        heard.unasked = heard.unasked.saturating_add(1);
     });
+    if !heard.sound {
+        heard.unasked = heard.unasked.saturating_add(1);
+    }
     heard
 }
 
@@ -77,6 +86,7 @@ mod tests {
         assert!(matches!(heard.answer, Some(Answer::Result(raw)) if raw.get() == r#"{"a": 1}"#));
         assert_eq!(heard.back, [br#""x" ping"#]);
         assert_eq!(*ear.0.lock(), ["notifications/progress Some(3)"]);
+        assert_eq!(heard.unasked, 5);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A wire of Streamable HTTP: every letter is a POST, and its answer is JSON or a stream of events.
 //!
 //! Nothing joins one letter to the next but a session's id, so a failure is that of one letter. Such a wire is lost when
-//! it is closed and never by itself: a server that answers nobody is found by whoever counts failures.
+//! it is closed, and by itself only where the server says too much: one that answers nobody is found by whoever counts
+//! failures.
 
 pub(crate) mod body;
 mod listening;
@@ -17,8 +18,10 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use self::body::Kind;
+use self::reading::Reader;
 use self::refusal::{Asked, failed};
 use self::way::{Passage, Way};
+use super::flood::Flood;
 use super::heard::hear;
 use super::ports::{Courier, Later, Reply};
 use super::wire::{Answer, Ear, Letter, Wire, WireError};
@@ -31,6 +34,7 @@ pub struct HttpWire {
     way: Arc<Way>,
     ear: Arc<dyn Ear>,
     limit: usize,
+    flood: Arc<Flood>,
     closed: CancellationToken,
     /// The server does not know our session any more.
     forgotten: CancellationToken,
@@ -50,6 +54,7 @@ impl HttpWire {
             way: Arc::new(Way::new(courier, web, url)),
             ear,
             limit,
+            flood: Arc::default(),
             closed: CancellationToken::new(),
             forgotten: CancellationToken::new(),
             listening: Mutex::default(),
@@ -70,7 +75,11 @@ impl HttpWire {
                 Err(failed(reply.status, reason))
             }
             Kind::Json => self.document(letter, reply).await,
-            Kind::Events => reading::answer(&self.way, self.ear.as_ref(), self.limit, letter, reply).await,
+            Kind::Events => {
+                let reader =
+                    Reader { way: &self.way, ear: self.ear.as_ref(), limit: self.limit, flood: &self.flood };
+                reader.answer(letter, reply).await
+            }
             Kind::Other(name) => {
                 let name = self.ear.scrub().quoted(&name, 64);
                 let reason = format!(
@@ -87,6 +96,7 @@ impl HttpWire {
         let status = reply.status;
         let bytes = body::whole(reply, self.limit).await?;
         let heard = hear(&bytes, self.ear.as_ref(), letter.id);
+        self.flood.add_all(heard.unasked);
         for answer in heard.back {
             self.way.give_back(answer).await;
         }
@@ -133,15 +143,15 @@ impl HttpWire {
         }
     }
 
-    /// Does it, unless the wire is closed before it is done.
+    /// Does it, unless the wire is closed or flooded before it is done.
     async fn unless_closed<T>(
         &self,
         doing: impl Future<Output = Result<T, WireError>>,
     ) -> Result<T, WireError> {
         tokio::select! {
             biased;
-            done = doing, if !self.closed.is_cancelled() => done,
-            () = self.closed.cancelled() => Err(WireError::Lost(CLOSED.into())),
+            done = doing, if !self.closed.is_cancelled() && !self.flood.is_too_much() => done,
+            reason = self.lost() => Err(WireError::Lost(reason)),
         }
     }
 
@@ -171,15 +181,23 @@ impl Wire for HttpWire {
             return;
         }
         let forgotten = self.forgotten.clone();
-        let listening =
-            listening::listen(Arc::clone(&self.way), Arc::clone(&self.ear), self.limit, forgotten);
+        let listening = listening::listen(
+            Arc::clone(&self.way),
+            Arc::clone(&self.ear),
+            self.limit,
+            Arc::clone(&self.flood),
+            forgotten,
+        );
         *self.listening.lock() = Some(tokio::spawn(listening).abort_handle());
     }
 
     fn lost(&self) -> Later<'_, Arc<str>> {
         Box::pin(async {
-            self.closed.cancelled().await;
-            CLOSED.into()
+            tokio::select! {
+                biased;
+                () = self.closed.cancelled() => CLOSED.into(),
+                () = self.flood.too_much() => Flood::told().into(),
+            }
         })
     }
 

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use covenant_model::server::Web;
 use tokio::sync::{mpsc, watch};
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, consume_budget};
 use tokio::time::timeout;
 
 use super::events::{Event, Events};
+use super::flood::Flood;
 use super::http::body;
 use super::http::is_success;
 use super::http::refusal::{self, Asked};
@@ -38,6 +39,7 @@ struct Inside {
     ear: Arc<dyn Ear>,
     limit: usize,
     pending: Pending,
+    flood: Flood,
     lost: watch::Sender<Option<Arc<str>>>,
 }
 
@@ -62,6 +64,7 @@ impl SseWire {
             ear,
             limit,
             pending: Pending::default(),
+            flood: Flood::default(),
             lost: watch::Sender::new(None),
         });
         let (sender, back) = mpsc::channel(BACK);
@@ -124,9 +127,14 @@ impl Inside {
             while let Some(event) = events.take() {
                 match event {
                     Event::Whole { kind, data } if kind == "message" => self.hear(&data, &back),
-                    Event::Whole { .. } => {}
+                    Event::Whole { .. } => self.flood.add(),
                     Event::TooLong => self.too_long(),
                 }
+                if self.flood.is_too_much() {
+                    return self.end(&Flood::told());
+                }
+                // Many short events come with one piece, and others want their turn.
+                consume_budget().await;
             }
             if events.is_endless() {
                 return self.end("sent an event without an end");
@@ -139,14 +147,26 @@ impl Inside {
     }
 
     fn hear(&self, text: &[u8], back: &mpsc::Sender<Vec<u8>>) {
-        inbound::each(text, |message| match message {
-            Inbound::Answer(id, said) => drop(self.pending.settle(id, || Ok(said.cut(self.ear.scrub())))),
-            Inbound::Notification { method, params } => self.ear.notification(&method, params, None),
-            Inbound::Request { id, method, params } => {
-                drop(back.try_send(self.ear.request(&id, &method, params)));
+        let understood = inbound::each(text, |message| {
+            let awaited = match message {
+                Inbound::Answer(id, said) => self.pending.settle(id, || Ok(said.cut(self.ear.scrub()))),
+                Inbound::Notification { method, params } => {
+                    self.ear.notification(&method, params, None);
+                    false
+                }
+                Inbound::Request { id, method, params } => {
+                    drop(back.try_send(self.ear.request(&id, &method, params)));
+                    false
+                }
+                Inbound::Stray => false,
+            };
+            if !awaited {
+                self.flood.add();
             }
-            Inbound::Stray => {}
         });
+        if !understood {
+            self.flood.add();
+        }
     }
 
     /// What was too long may have been anybody's answer. Where several wait, the one it was for finds out by itself.

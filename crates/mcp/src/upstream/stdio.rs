@@ -3,7 +3,6 @@
 //! A letter is written by whoever sends it, and by a task only where the pipe is full; one task reads. Nothing is kept
 //! that the program can make grow: not what it does not read, not what it writes.
 
-mod flood;
 mod outbox;
 mod overlong;
 mod reading;
@@ -18,9 +17,9 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use self::flood::Flood;
 use self::outbox::Outbox;
 use self::reading::{Heard, Strays};
+use super::flood::Flood;
 use super::pending::Pending;
 use super::ports::{Later, RunningProgram};
 use super::wire::{Answer, Ear, Letter, Wire, WireError};

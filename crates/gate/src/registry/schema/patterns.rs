@@ -17,13 +17,16 @@ const WRITTEN: usize = 16 * 1024;
 const COMPILED: usize = 128 * 1024;
 const COMPILED_ONE: usize = 64 * 1024;
 
+/// What most patterns are smaller than.
+const SMALL: usize = 8 * 1024;
+
 /// The engine for such patterns, with so many bytes for each.
 pub(super) fn linear(bytes: usize) -> PatternOptions<jsonschema::Regex> {
     PatternOptions::regex().size_limit(bytes).dfa_size_limit(bytes)
 }
 
-/// How many bytes each may take, so that all of them together stay small.
-pub(super) fn bytes_each(patterns: &BTreeSet<&str>) -> Result<usize, String> {
+/// How many bytes each may take, so that all of them together stay small, and smaller than that room.
+pub(super) fn bytes_each(patterns: &BTreeSet<&str>, room: usize) -> Result<usize, String> {
     if patterns.len() > PATTERNS {
         return Err(format!("it has {} patterns, and {PATTERNS} are the most", patterns.len()));
     }
@@ -31,16 +34,25 @@ pub(super) fn bytes_each(patterns: &BTreeSet<&str>) -> Result<usize, String> {
     if written > WRITTEN {
         return Err(format!("its patterns have {written} bytes, and {WRITTEN} are the most"));
     }
-    Ok(COMPILED.checked_div(patterns.len()).unwrap_or(COMPILED).min(COMPILED_ONE))
+    let all = COMPILED.min(room);
+    Ok(all.checked_div(patterns.len()).unwrap_or(all).min(COMPILED_ONE))
 }
 
-/// Leaves out the patterns that the engine cannot take, and groups that capture, which cost much and decide nothing.
-pub(super) fn simplify(schema: &mut Value, patterns: &BTreeSet<&str>, bytes: usize) {
+/// Leaves out the patterns that the engine cannot take, and groups that capture, which cost much and decide nothing. How
+/// many bytes the others take at most.
+pub(super) fn simplify(schema: &mut Value, patterns: &BTreeSet<&str>, bytes: usize) -> usize {
     if patterns.is_empty() {
-        return;
+        return 0;
     }
-    let lost: BTreeSet<&str> = patterns.iter().copied().filter(|pattern| !takes(pattern, bytes)).collect();
+    let (mut lost, mut taken) = (BTreeSet::new(), 0);
+    for pattern in patterns {
+        match [SMALL.min(bytes), bytes].into_iter().find(|bytes| takes(pattern, *bytes)) {
+            Some(bytes) => taken += bytes,
+            None => drop(lost.insert(*pattern)),
+        }
+    }
     simplify_part(schema, &lost);
+    taken
 }
 
 fn takes(pattern: &str, bytes: usize) -> bool {

@@ -72,8 +72,13 @@ fn a_pattern_that_backtracks_without_end_costs_a_bounded_time_and_refuses_the_va
     refused(&json!({"properties": {"a": {"pattern": "(((a{1000}){1000}){1000})"}}}));
 }
 
+/// With all the room there is.
+fn foreign(schema: &Value) -> Result<Validator, String> {
+    compile_foreign(schema, usize::MAX).map(|(validator, _)| validator)
+}
+
 fn refused_of_others(schema: &Value) -> String {
-    compile_foreign(schema).err().unwrap_or_else(|| panic!("taken: {schema}"))
+    foreign(schema).err().unwrap_or_else(|| panic!("taken: {schema}"))
 }
 
 fn all_of(patterns: impl Iterator<Item = String>) -> Value {
@@ -89,8 +94,25 @@ fn a_server_cannot_fill_the_memory_with_patterns() {
     let long = all_of((0..20).map(|i| format!("{}{i}", "a".repeat(1000))));
     assert!(refused_of_others(&long).contains("bytes"));
     // As many as there may be, each too large for its share: none of them is kept.
-    let some = compile_foreign(&all_of((0..64).map(|i| format!("\\p{{L}}{{8}}x{i}")))).unwrap();
+    let some = foreign(&all_of((0..64).map(|i| format!("\\p{{L}}{{8}}x{i}")))).unwrap();
     assert!(some.is_valid(&json!({"a": "1"})));
+}
+
+#[test]
+fn patterns_take_of_the_room_what_they_need_and_without_room_they_are_left_to_the_server() {
+    let small = all_of((0..4).map(|i| format!("^[a-z]{{2}}{i}$")));
+    let (validator, taken) = compile_foreign(&small, usize::MAX).unwrap();
+    assert!((1..=4 * 8 * 1024).contains(&taken), "{taken}");
+    assert!(!validator.is_valid(&json!({"a": "1"})));
+    let large = all_of(std::iter::once("^(?:[ab][cd]){200}$".to_owned()));
+    let (validator, taken) = compile_foreign(&large, usize::MAX).unwrap();
+    assert!((8 * 1024 + 1..=64 * 1024).contains(&taken), "{taken}");
+    assert!(!validator.is_valid(&json!({"a": "1"})));
+    for schema in [small, large] {
+        let (validator, taken) = compile_foreign(&schema, 0).unwrap();
+        assert_eq!(taken, 0);
+        assert!(validator.is_valid(&json!({"a": "1"})));
+    }
 }
 
 #[test]
@@ -98,7 +120,7 @@ fn a_server_cannot_hold_up_calls_with_patterns_that_step_back() {
     let pattern = "^(?:(a|aa|b(?=c))+)+\\1$|q";
     refused_of_others(&all_of((0..2500).map(|i| format!("{pattern}{i}"))));
     // One cannot be run by an engine that never steps back: it is left out.
-    let one = compile_foreign(&all_of(std::iter::once(pattern.to_owned()))).unwrap();
+    let one = foreign(&all_of(std::iter::once(pattern.to_owned()))).unwrap();
     assert!(one.is_valid(&json!({"a": "a".repeat(5000)})));
     let slow = json!({"properties": {"a": {"pattern": "[ab]*a[ab]{300}c"}}});
     assert!(within(50_000_000, &slow, &json!({"a": "ab".repeat(50_000)})));
@@ -109,7 +131,7 @@ fn a_server_cannot_hold_up_calls_with_patterns_that_step_back() {
 fn patterns_of_a_server_that_can_be_checked_are_checked() {
     let schema = json!({"properties": {"id": {"pattern": "^(a|b)(c)$"}, "k": {"pattern": "^(?!x)y"}, "pattern": {"type": "string"}},
         "patternProperties": {"^x-(a|b)": {"type": "integer"}}, "additionalProperties": false});
-    let validator = compile_foreign(&schema).unwrap();
+    let validator = foreign(&schema).unwrap();
     assert!(validator.is_valid(&json!({"id": "bc", "k": "n", "x-a": 1, "pattern": "p"})));
     assert!(!validator.is_valid(&json!({"id": "bd"})));
     assert!(!validator.is_valid(&json!({"x-a": "text"})));
@@ -126,17 +148,17 @@ fn what_is_left_out_never_makes_a_check_stricter() {
         json!({"not": {"$ref": "#/$defs/look"}}),
     ] {
         let schema = json!({"$defs": {"look": look}, "properties": {"a": part}});
-        assert!(compile_foreign(&schema).unwrap().is_valid(&json!({"a": "xz"})), "{schema}");
+        assert!(foreign(&schema).unwrap().is_valid(&json!({"a": "xz"})), "{schema}");
     }
     let named = json!({"patternProperties": {"^(?!x)y": {}}, "additionalProperties": false});
-    assert!(compile_foreign(&named).unwrap().is_valid(&json!({"y": 1})));
+    assert!(foreign(&named).unwrap().is_valid(&json!({"y": 1})));
 }
 
 #[test]
 fn arguments_that_a_schema_multiplies_with_each_level_are_seen_before_they_are_checked() {
     let twice =
         json!({"allOf": [{"properties": {"a": {"$ref": "#"}}}, {"properties": {"a": {"$ref": "#"}}}]});
-    compile_foreign(&twice).unwrap();
+    foreign(&twice).unwrap();
     let nested = |levels: usize| (0..levels).fold(json!({}), |inner, _| json!({ "a": inner }));
     assert!(within(50_000, &twice, &nested(5)));
     assert!(!within(500_000, &twice, &nested(60)));
@@ -147,7 +169,7 @@ fn arguments_that_a_schema_multiplies_with_each_level_are_seen_before_they_are_c
     assert!(!within(u64::MAX, &chain, &nested(120)));
     // What is just not too deep can be gone through.
     assert!(within(u64::MAX, &chain, &nested(100)));
-    assert_eq!(compile_foreign(&chain).unwrap().iter_errors(&nested(100)).count(), 0);
+    assert_eq!(foreign(&chain).unwrap().iter_errors(&nested(100)).count(), 0);
 }
 
 #[test]
@@ -162,7 +184,7 @@ fn what_costs_a_server_nothing_and_us_much_is_refused() {
     assert!(refused_of_others(&json!({"$anchor": "here", "items": {"$ref": "#here"}})).contains("#here"));
     let spelled =
         json!({"$defs": {"A<B>": {"type": "integer"}}, "properties": {"n": {"$ref": "#/$defs/A%3CB%3E"}}});
-    assert!(!compile_foreign(&spelled).unwrap().is_valid(&json!({"n": "x"})));
+    assert!(!foreign(&spelled).unwrap().is_valid(&json!({"n": "x"})));
 }
 
 #[test]
@@ -173,6 +195,6 @@ fn parts_that_are_shared_by_many_places_are_compiled_once() {
         parts.insert(step.to_string(), json!({"properties": {"a": next, "b": next}}));
     }
     parts.insert("40".to_owned(), json!({"type": "integer"}));
-    let validator = compile_foreign(&json!({"$ref": "#/$defs/0", "$defs": parts})).unwrap();
+    let validator = foreign(&json!({"$ref": "#/$defs/0", "$defs": parts})).unwrap();
     assert!(validator.is_valid(&json!({"a": {"b": {}}})));
 }

@@ -266,3 +266,35 @@ async fn a_list_that_changes_all_the_time_is_asked_for_less_and_less_and_seldom_
     }
     assert_eq!(world.status("a").tools, ["a__last"]);
 }
+
+#[tokio::test]
+async fn however_many_tools_a_server_has_their_patterns_take_bounded_room() {
+    let world = World::new().await;
+    let with_pattern = |number: usize| {
+        let schema = json!({"type": "object", "properties": {"a": {"pattern": format!("^(?:[ab][cd]){{200}}x{number}$")}}});
+        json!({"name": format!("t{number}"), "inputSchema": schema})
+    };
+    let list = |from: usize, to: usize| json!((from..to).map(with_pattern).collect::<Vec<_>>());
+    let taken = || {
+        let server = world.fleet.find("a").unwrap().unwrap();
+        let taken = server.shared.catalogue.taken(&server);
+        let patterns: usize = taken.iter().map(|taken| taken.prepared.patterns()).sum();
+        (taken.len(), patterns)
+    };
+    world.stage.lists("a", list(0, 200));
+    world.apply([plan("a")]).await;
+    world.fleet.settled("a").await.unwrap();
+    let (tools, before) = taken();
+    assert_eq!(tools, 200, "they are all offered");
+    assert!((4 << 20..=8 << 20).contains(&before), "{before}");
+    // Tools that come later get what is left.
+    world.stage.puppet("a").changes(&list(100, 300));
+    let server = world.fleet.find("a").unwrap().unwrap();
+    crate::upstream::tests::until("the new ones", || {
+        server.shared.catalogue.taken(&server).iter().any(|taken| taken.tool.own == "t299")
+    })
+    .await;
+    let (tools, after) = taken();
+    assert_eq!(tools, 200);
+    assert!(after <= 8 << 20, "{after}");
+}

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::consume_budget;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -10,6 +11,7 @@ use super::body::Kind;
 use super::is_success;
 use super::way::{Passage, Way};
 use crate::upstream::events::{Event, Events};
+use crate::upstream::flood::Flood;
 use crate::upstream::heard::hear;
 use crate::upstream::ports::ReplyBody;
 use crate::upstream::wire::Ear;
@@ -22,14 +24,20 @@ const LONGEST: Duration = Duration::from_secs(30);
 
 /// Listens until the server says that there is nothing to hear, or whoever began it ends it. Where it says that it does
 /// not know our session any more, that is passed on.
-pub(super) async fn listen(way: Arc<Way>, ear: Arc<dyn Ear>, limit: usize, forgotten: CancellationToken) {
+pub(super) async fn listen(
+    way: Arc<Way>,
+    ear: Arc<dyn Ear>,
+    limit: usize,
+    flood: Arc<Flood>,
+    forgotten: CancellationToken,
+) {
     let mut events = Events::new(limit);
     let (mut quiet, mut opened) = (0_u32, false);
     loop {
         match way.get(events.last_id()).await {
             Ok(Passage { reply, .. }) if is_success(reply.status) && Kind::of(&reply) == Kind::Events => {
                 opened = true;
-                match read(&way, ear.as_ref(), &mut events, reply.body).await {
+                match read(&way, ear.as_ref(), &flood, &mut events, reply.body).await {
                     Came::Something => quiet = 0,
                     Came::Nothing => quiet = quiet.saturating_add(1),
                     Came::Flood => return,
@@ -61,20 +69,33 @@ fn pause(wanted: Option<Duration>, quiet: u32) -> Duration {
 enum Came {
     Something,
     Nothing,
-    /// An event without an end.
+    /// More than is listened to: an event without an end, or very many.
     Flood,
 }
 
-async fn read(way: &Way, ear: &dyn Ear, events: &mut Events, mut body: Box<dyn ReplyBody>) -> Came {
+async fn read(
+    way: &Way,
+    ear: &dyn Ear,
+    flood: &Flood,
+    events: &mut Events,
+    mut body: Box<dyn ReplyBody>,
+) -> Came {
     let mut came = Came::Nothing;
     while let Some(Ok(piece)) = body.next().await {
         events.feed(piece);
         while let Some(event) = events.take() {
             came = Came::Something;
             let Event::Whole { data, .. } = event else { continue };
-            for answer in hear(&data, ear, None).back {
+            let heard = hear(&data, ear, None);
+            flood.add_all(heard.unasked);
+            if flood.is_too_much() {
+                return Came::Flood;
+            }
+            for answer in heard.back {
                 way.give_back(answer).await;
             }
+            // Many short events come with one piece, and others want their turn.
+            consume_budget().await;
         }
         if events.is_endless() {
             return Came::Flood;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use tokio::task::consume_budget;
 use tokio::time::sleep;
 
 use super::body::{self, Kind};
@@ -10,6 +11,7 @@ use super::is_success;
 use super::refusal::failed;
 use super::way::Way;
 use crate::upstream::events::{Event, Events};
+use crate::upstream::flood::Flood;
 use crate::upstream::heard::hear;
 use crate::upstream::ports::{Reply, ReplyBody};
 use crate::upstream::wire::{Answer, Ear, Letter, WireError};
@@ -29,59 +31,72 @@ enum Broken {
     Ended,
     /// What came was too long.
     TooLong,
+    /// There was too much that nobody asked for.
+    Flood,
 }
 
-/// Reads the answer to that letter.
-pub(super) async fn answer(
-    way: &Way,
-    ear: &dyn Ear,
-    limit: usize,
-    letter: &Letter,
-    reply: Reply,
-) -> Result<Answer, WireError> {
-    let status = reply.status;
-    let mut body = reply.body;
-    let mut events = Events::new(limit);
-    for _ in 0..=RESUMPTIONS {
-        match until_answer(way, ear, letter.id, &mut events, &mut body).await {
-            Ok(answer) => {
-                body::let_go(body);
-                return Ok(answer);
-            }
-            Err(Broken::TooLong) => return Err(WireError::TooLarge(limit)),
-            Err(Broken::Ended) => {}
-        }
-        let Some(next) = resumed(way, &events).await else { break };
-        body = next;
-        events = events.anew();
-    }
-    Err(failed(status, format!("closed its stream without an answer to {}", letter.method)))
+/// Whoever reads the streams of a server.
+pub(super) struct Reader<'a> {
+    pub(super) way: &'a Way,
+    pub(super) ear: &'a dyn Ear,
+    /// The most bytes of one event.
+    pub(super) limit: usize,
+    pub(super) flood: &'a Flood,
 }
 
-async fn until_answer(
-    way: &Way,
-    ear: &dyn Ear,
-    id: Option<u64>,
-    events: &mut Events,
-    body: &mut Box<dyn ReplyBody>,
-) -> Result<Answer, Broken> {
-    while let Some(Ok(piece)) = body.next().await {
-        events.feed(piece);
-        while let Some(event) = events.take() {
-            let Event::Whole { data, .. } = event else { return Err(Broken::TooLong) };
-            let heard = hear(&data, ear, id);
-            for answer in heard.back {
-                way.give_back(answer).await;
+impl Reader<'_> {
+    /// Reads the answer to that letter.
+    pub(super) async fn answer(&self, letter: &Letter, reply: Reply) -> Result<Answer, WireError> {
+        let status = reply.status;
+        let mut body = reply.body;
+        let mut events = Events::new(self.limit);
+        for _ in 0..=RESUMPTIONS {
+            match self.until_answer(letter.id, &mut events, &mut body).await {
+                Ok(answer) => {
+                    body::let_go(body);
+                    return Ok(answer);
+                }
+                Err(Broken::TooLong) => return Err(WireError::TooLarge(self.limit)),
+                Err(Broken::Flood) => return Err(WireError::Lost(Flood::told().into())),
+                Err(Broken::Ended) => {}
             }
-            if let Some(answer) = heard.answer {
-                return Ok(answer);
-            }
+            let Some(next) = resumed(self.way, &events).await else { break };
+            body = next;
+            events = events.anew();
         }
-        if events.is_too_long() {
-            return Err(Broken::TooLong);
-        }
+        Err(failed(status, format!("closed its stream without an answer to {}", letter.method)))
     }
-    Err(Broken::Ended)
+
+    async fn until_answer(
+        &self,
+        id: Option<u64>,
+        events: &mut Events,
+        body: &mut Box<dyn ReplyBody>,
+    ) -> Result<Answer, Broken> {
+        while let Some(Ok(piece)) = body.next().await {
+            events.feed(piece);
+            while let Some(event) = events.take() {
+                let Event::Whole { data, .. } = event else { return Err(Broken::TooLong) };
+                let heard = hear(&data, self.ear, id);
+                self.flood.add_all(heard.unasked);
+                if heard.answer.is_none() && self.flood.is_too_much() {
+                    return Err(Broken::Flood);
+                }
+                for answer in heard.back {
+                    self.way.give_back(answer).await;
+                }
+                if let Some(answer) = heard.answer {
+                    return Ok(answer);
+                }
+                // Many short events come with one piece, and others want their turn.
+                consume_budget().await;
+            }
+            if events.is_too_long() {
+                return Err(Broken::TooLong);
+            }
+        }
+        Err(Broken::Ended)
+    }
 }
 
 /// The stream once more, after the last event that came, where the server has named that event.

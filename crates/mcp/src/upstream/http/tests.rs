@@ -400,3 +400,33 @@ async fn what_wants_no_answer_is_taken_or_refused() {
     let why = wire.tell(&notice("x")).await.unwrap_err();
     assert_eq!(why.to_string(), "answered 500 to x");
 }
+
+const FLOODED: &str =
+    "wrote more than 100000 messages that nobody asked for within 10 s, and is not listened to any longer";
+
+#[tokio::test]
+async fn a_server_that_never_stops_talking_is_not_listened_to_any_longer() {
+    let soon = Duration::from_secs(20);
+    for message in [r#"{"method":"notifications/x"}"#, r#"{"id":5,"result":{}}"#, "hello"] {
+        let many = format!("data: {message}\n\n").repeat(1000);
+        let (wire, _, _) = wire(move |_| Ok(Said::whole(200, "text/event-stream", &[many.as_str(); 101])));
+        for _ in 0..2 {
+            let answer = timeout(soon, wire.ask(&letter(7, "tools/call"))).await.expect("an answer");
+            assert!(matches!(&answer, Err(WireError::Lost(reason)) if &**reason == FLOODED), "{answer:?}");
+        }
+        assert_eq!(&*timeout(soon, wire.lost()).await.expect("it is lost"), FLOODED, "{message}");
+    }
+}
+
+#[tokio::test]
+async fn nor_is_one_whose_own_stream_never_stops() {
+    let many = "data: {\"method\":\"notifications/x\"}\n\n".repeat(1000);
+    let (wire, _, _) = wire(move |came| {
+        Ok(match came.method {
+            Method::Get => Said::open(200, "text/event-stream", &[many.as_str(); 101]),
+            _ => Said::json(&result(came.id(), "{}")),
+        })
+    });
+    wire.listen();
+    assert_eq!(&*timeout(Duration::from_secs(20), wire.lost()).await.expect("it is lost"), FLOODED);
+}

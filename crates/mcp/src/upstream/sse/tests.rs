@@ -173,3 +173,22 @@ async fn a_stream_that_never_names_a_place_is_given_up() {
     assert_eq!(wire.err().unwrap().to_string(), "named no place for messages within 0.05 s");
     assert!(stage.open_bodies()[0].is_closed());
 }
+
+#[tokio::test]
+async fn a_server_that_never_stops_talking_is_not_listened_to_any_longer() {
+    for message in
+        [r#"{"method":"notifications/x"}"#, r#"{"id":5,"result":{}}"#, "hello", "\nevent: other\ndata: x"]
+    {
+        let (wire, stage, _) = open(GREETING).await;
+        let wire = wire.unwrap();
+        for _ in 0..101 {
+            let many = format!("data: {message}\n\n").repeat(1000);
+            if stage.open_bodies()[0].send(Ok(many.into_bytes())).is_err() {
+                break;
+            }
+        }
+        let reason = timeout(SOON, wire.lost()).await.expect("it is lost");
+        let told = "wrote more than 100000 messages that nobody asked for within 10 s, and is not listened to any longer";
+        assert_eq!(&*reason, told, "{message}");
+    }
+}

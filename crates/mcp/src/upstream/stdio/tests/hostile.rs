@@ -127,7 +127,7 @@ async fn a_program_that_never_stops_talking_is_stopped() {
         let wire = wire(&script).await;
         assert_eq!(asked(&wire, 1).await, r#""yes""#);
         let reason = timeout(LONG, wire.lost()).await.expect("it is stopped");
-        let told = "wrote more than 100000 messages that nobody asked for within 10 s, and was stopped";
+        let told = "wrote more than 100000 messages that nobody asked for within 10 s, and is not listened to any longer";
         assert_eq!(&*reason, told, "{line}");
         assert_eq!(asked(&wire, 2).await, told);
         timeout(LONG, wire.close()).await.expect("the program is gone");

@@ -1,4 +1,4 @@
-//! How much a program says that nobody asked for. More than any program has to say, and it is not listened to any longer.
+//! How much a server says that nobody asked for. More than any has to say, and it is not listened to any longer.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const MOST: u32 = 100_000;
 const WITHIN: Duration = Duration::from_secs(10);
 
 /// Counts messages that nobody asked for.
-pub(super) struct Flood {
+pub(crate) struct Flood {
     window: Mutex<Window>,
     over: CancellationToken,
 }
@@ -30,9 +30,17 @@ impl Default for Flood {
 
 impl Flood {
     /// There was one more.
-    pub(super) fn add(&self) {
+    pub(crate) fn add(&self) {
+        self.add_all(1);
+    }
+
+    /// There were so many more.
+    pub(crate) fn add_all(&self, more: u32) {
+        if more == 0 {
+            return;
+        }
         let mut window = self.window.lock();
-        window.count = window.count.saturating_add(1);
+        window.count = window.count.saturating_add(more);
         if window.count <= MOST {
             return;
         }
@@ -45,19 +53,19 @@ impl Flood {
     }
 
     /// Comes back when there were too many.
-    pub(super) async fn too_much(&self) {
+    pub(crate) async fn too_much(&self) {
         self.over.cancelled().await;
     }
 
     /// Whether there were too many.
-    pub(super) fn is_too_much(&self) -> bool {
+    pub(crate) fn is_too_much(&self) -> bool {
         self.over.is_cancelled()
     }
 
     /// The clause that says so.
-    pub(super) fn told() -> String {
+    pub(crate) fn told() -> String {
         format!(
-            "wrote more than {MOST} messages that nobody asked for within {} s, and was stopped",
+            "wrote more than {MOST} messages that nobody asked for within {} s, and is not listened to any longer",
             WITHIN.as_secs()
         )
     }
