@@ -1,5 +1,7 @@
-//! From bytes to letters: UTF-8, UTF-16 and the Latin charsets of the web. Others are read as UTF-8 as far as that goes,
-//! and the reader is told.
+//! From bytes to letters: every charset that browsers read. Others are read as UTF-8 as far as that goes, and the reader
+//! is told.
+
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use super::kind::Kind;
 
@@ -9,21 +11,8 @@ const SEARCHED: usize = 1024;
 /// The longest name of a charset that is repeated to anyone.
 const LONGEST: usize = 40;
 
-/// What 0x80 to 0x9F mean in windows-1252, which is also what the web means by latin-1.
-const C1: [char; 32] = [
-    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}',
-    '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
-];
-
-/// Where ISO-8859-15 differs from it.
-const NINTH: &[(u8, char)] =
-    &[(0xA4, '€'), (0xA6, 'Š'), (0xA8, 'š'), (0xB4, 'Ž'), (0xB8, 'ž'), (0xBC, 'Œ'), (0xBD, 'œ'), (0xBE, 'Ÿ')];
-
 enum Charset {
-    Utf8,
-    Utf16(fn([u8; 2]) -> u16),
-    Latin1,
-    Latin9,
+    Known(&'static Encoding),
     Unknown(String),
 }
 
@@ -31,10 +20,7 @@ enum Charset {
 pub(super) fn decode(bytes: &[u8], kind: &Kind) -> (String, Option<String>) {
     let (charset, bytes) = charset(bytes, kind);
     match charset {
-        Charset::Utf8 => (String::from_utf8_lossy(bytes).into_owned(), None),
-        Charset::Utf16(order) => (utf16(bytes, order), None),
-        Charset::Latin1 => (bytes.iter().copied().map(latin1).collect(), None),
-        Charset::Latin9 => (bytes.iter().copied().map(latin9).collect(), None),
+        Charset::Known(encoding) => (encoding.decode_without_bom_handling(bytes).0.into_owned(), None),
         Charset::Unknown(name) => {
             let told = format!("It is written in {name}, which is not known here: letters may be missing.");
             (String::from_utf8_lossy(bytes).into_owned(), Some(told))
@@ -45,13 +31,13 @@ pub(super) fn decode(bytes: &[u8], kind: &Kind) -> (String, Option<String>) {
 /// The charset of those bytes, and the bytes without the mark that says so.
 fn charset<'b>(bytes: &'b [u8], kind: &Kind) -> (Charset, &'b [u8]) {
     if let Some(rest) = bytes.strip_prefix(&[0xEF, 0xBB, 0xBF]) {
-        return (Charset::Utf8, rest);
+        return (Charset::Known(UTF_8), rest);
     }
     if let Some(rest) = bytes.strip_prefix(&[0xFE, 0xFF]) {
-        return (Charset::Utf16(u16::from_be_bytes), rest);
+        return (Charset::Known(UTF_16BE), rest);
     }
     if let Some(rest) = bytes.strip_prefix(&[0xFF, 0xFE]) {
-        return (Charset::Utf16(u16::from_le_bytes), rest);
+        return (Charset::Known(UTF_16LE), rest);
     }
     let charset = match kind.charset.as_deref().map(named) {
         Some(charset) => charset,
@@ -61,16 +47,12 @@ fn charset<'b>(bytes: &'b [u8], kind: &Kind) -> (Charset, &'b [u8]) {
 }
 
 fn named(label: &str) -> Charset {
-    match label {
-        "utf-8" | "utf8" | "unicode-1-1-utf-8" | "x-unicode20utf8" => Charset::Utf8,
-        "utf-16" | "utf-16le" | "unicode" | "ucs-2" | "iso-10646-ucs-2" => Charset::Utf16(u16::from_le_bytes),
-        "utf-16be" | "unicodefffe" => Charset::Utf16(u16::from_be_bytes),
-        "ascii" | "us-ascii" | "ansi_x3.4-1968" | "iso-8859-1" | "iso8859-1" | "iso88591" | "iso_8859-1"
-        | "latin1" | "latin-1" | "l1" | "cp819" | "windows-1252" | "cp1252" | "x-cp1252" => Charset::Latin1,
-        "iso-8859-15" | "iso8859-15" | "iso_8859-15" | "latin9" | "latin-9" | "l9" => Charset::Latin9,
-        other => {
+    // Those that browsers refuse to read, because a page can hide in them what it is, are as good as none.
+    match Encoding::for_label_no_replacement(label.as_bytes()) {
+        Some(encoding) => Charset::Known(encoding),
+        None => {
             let sound = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
-            Charset::Unknown(other.chars().filter(sound).take(LONGEST).collect())
+            Charset::Unknown(label.chars().filter(sound).take(LONGEST).collect())
         }
     }
 }
@@ -91,7 +73,7 @@ fn declared(bytes: &[u8], kind: &Kind) -> Option<Charset> {
     }?;
     Some(match named(&label) {
         // It could not have been read if that were so.
-        Charset::Utf16(_) => Charset::Utf8,
+        Charset::Known(encoding) if encoding == UTF_16LE || encoding == UTF_16BE => Charset::Known(UTF_8),
         charset => charset,
     })
 }
@@ -108,25 +90,9 @@ fn after(text: &str, word: &str) -> Option<String> {
 /// Where nobody says: UTF-8 if it is sound, up to a letter that was cut at the end.
 fn guessed(bytes: &[u8]) -> Charset {
     match std::str::from_utf8(bytes) {
-        Err(error) if error.error_len().is_some() => Charset::Latin1,
-        _ => Charset::Utf8,
+        Err(error) if error.error_len().is_some() => Charset::Known(WINDOWS_1252),
+        _ => Charset::Known(UTF_8),
     }
-}
-
-fn utf16(bytes: &[u8], order: fn([u8; 2]) -> u16) -> String {
-    let (pairs, _) = bytes.as_chunks::<2>();
-    let units = pairs.iter().map(|pair| order(*pair));
-    char::decode_utf16(units).map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
-}
-
-fn latin1(byte: u8) -> char {
-    let high = byte.checked_sub(0x80).and_then(|place| C1.get(usize::from(place)));
-    high.copied().unwrap_or_else(|| char::from(byte))
-}
-
-fn latin9(byte: u8) -> char {
-    let other = NINTH.iter().find(|(known, _)| *known == byte);
-    other.map_or_else(|| char::from(byte), |(_, letter)| *letter)
 }
 
 #[cfg(test)]
@@ -164,7 +130,16 @@ mod tests {
             // Cut in the middle of a letter, and plainly not UTF-8.
             ("text/plain", b"f\xC3\xBCr \xC3", "für \u{FFFD}"),
             ("text/plain; charset=utf-8", b"f\xFCr", "f\u{FFFD}r"),
-            ("text/plain; charset=utf-16le", b"\x3D\xD8x\0y", "\u{FFFD}x"),
+            ("text/plain; charset=utf-16le", b"\x3D\xD8x\0y", "\u{FFFD}x\u{FFFD}"),
+            ("text/html; charset=Shift_JIS", b"\x93\xFA\x96{", "日本"),
+            ("text/html", b"<meta charset=gb2312>\xD6\xD0\xCE\xC4", "<meta charset=gb2312>中文"),
+            ("text/plain; charset=big5", b"\xA4\xA4\xA4\xE5", "中文"),
+            ("text/plain; charset=euc-kr", b"\xC7\xD1\xB1\xDB", "한글"),
+            ("text/plain; charset=euc-jp", b"\xC6\xFC\xCB\xDC", "日本"),
+            ("text/plain; charset=windows-1251", b"\xCF\xF0\xE8", "При"),
+            ("text/plain; charset=koi8-r", b"\xF0\xD2\xC9", "При"),
+            ("text/plain; charset=iso-8859-2", b"\xB1\xE6", "ąć"),
+            ("text/plain; charset=windows-1256", b"\xE3\xD1", "مر"),
         ] {
             assert_eq!(read(content_type, bytes), (text.to_owned(), None), "{content_type} {bytes:?}");
         }
@@ -172,10 +147,10 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_said() {
-        let (text, told) = read("text/html; charset=Shift_JIS", b"abc \x82\xA0");
+        let (text, told) = read("text/html; charset=HZ-GB-2312", b"abc \x82\xA0");
         assert_eq!(text, "abc \u{FFFD}\u{FFFD}");
         let told = told.unwrap();
-        assert_eq!(told, "It is written in shift_jis, which is not known here: letters may be missing.");
+        assert_eq!(told, "It is written in hz-gb-2312, which is not known here: letters may be missing.");
         let (_, told) = read("text/html; charset=<script>alert(1)</script>", b"");
         assert_eq!(
             told.unwrap(),
