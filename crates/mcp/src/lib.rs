@@ -11,6 +11,7 @@ pub mod fleet;
 pub mod framing;
 pub mod headers;
 pub mod http;
+mod members;
 pub mod message;
 pub mod outlet;
 pub mod params;

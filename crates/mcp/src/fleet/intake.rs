@@ -1,19 +1,18 @@
 //! What is taken of a server's list: which tools are offered, what they are called, and why some are refused.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use covenant_gate::Prepared;
 use covenant_gate::registry::{NotRegistered, header_arguments};
 use covenant_model::server::{RefusedTool, built_in, exposed, offered};
 use covenant_model::tool::ToolName;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::server::Server;
 use super::tool::ExternalTool;
+use crate::members::Members;
 use crate::upstream::scrub::Scrub;
 
 /// The most bytes of one tool's definition.
@@ -120,7 +119,7 @@ impl Read {
             return Err(refused(&own, "its name holds a secret: the server must call it something else"));
         }
         let name = exposed(&plan.prefix, &own);
-        let json = members.written(&name);
+        let json = written(&members, &name);
         Ok(Some(Self { own, name, json }))
     }
 
@@ -160,56 +159,23 @@ fn shown(scrub: &Scrub, own: &str) -> String {
     scrub.quoted(own, SHOWN)
 }
 
-/// The members of an object, in their order, each as it was written.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl Members<'_> {
-    fn get(&self, member: &str) -> Option<&RawValue> {
-        self.0.iter().rev().find(|(known, _)| known == member).map(|(_, value)| *value)
+/// The same with another name, in one line, and with a schema where there was none. Of members that are there twice the
+/// last one counts.
+fn written(members: &Members<'_>, name: &ToolName) -> String {
+    let mut json = format!(r#"{{"name":"{name}""#);
+    if members.get("inputSchema").is_none() {
+        json.push_str(r#","inputSchema":{"type":"object"}"#);
     }
-
-    /// The same with another name, in one line, and with a schema where there was none. Of members that are there twice
-    /// the last one counts.
-    fn written(&self, name: &ToolName) -> String {
-        let mut json = format!(r#"{{"name":"{name}""#);
-        if self.get("inputSchema").is_none() {
-            json.push_str(r#","inputSchema":{"type":"object"}"#);
+    for (at, (member, value)) in members.0.iter().enumerate() {
+        let again = members.0.iter().skip(at + 1).any(|(later, _)| later == member);
+        if member != "name" && !again {
+            json.push(',');
+            json.push_str(&Value::from(member.as_str()).to_string());
+            json.push(':');
+            json.push_str(value.get());
         }
-        for (at, (member, value)) in self.0.iter().enumerate() {
-            let again = self.0.iter().skip(at + 1).any(|(later, _)| later == member);
-            if member != "name" && !again {
-                json.push(',');
-                json.push_str(&Value::from(member.as_str()).to_string());
-                json.push(':');
-                json.push_str(value.get());
-            }
-        }
-        json.push('}');
-        // A line end can only stand between the parts of a JSON text.
-        json.replace(['\n', '\r'], " ")
     }
-}
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Ordered;
-        impl<'de> Visitor<'de> for Ordered {
-            type Value = Members<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    // No tool has so many; to look for doubles among more would take long.
-                    if members.len() >= 256 {
-                        return Err(serde::de::Error::custom("it has more than 256 members"));
-                    }
-                    members.push(entry);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Ordered)
-    }
+    json.push('}');
+    // A line end can only stand between the parts of a JSON text.
+    json.replace(['\n', '\r'], " ")
 }

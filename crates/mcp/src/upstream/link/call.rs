@@ -7,12 +7,14 @@ use std::time::Duration;
 use covenant_gate::context::{Context, Progress};
 use futures_util::FutureExt as _;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
 
 use super::ear::{Hearing, Word};
 use super::{Link, LinkError, ToolCall, in_one_line, letters};
 use crate::era::Era;
+use crate::members::Members;
 use crate::trace::{SHOWN, Shown};
 use crate::upstream::scrub::Scrub;
 use crate::upstream::wire::{Ear as _, Letter, Wire};
@@ -196,7 +198,8 @@ pub(in crate::upstream) fn checked(raw: Box<RawValue>, scrub: &Scrub) -> Result<
             return not_one("a result whose type cannot be read".to_owned());
         };
         match kind.as_deref() {
-            None | Some("complete") => {}
+            None => {}
+            Some("complete") => return Ok(in_one_line(untyped(raw))),
             Some("input_required") => {
                 return not_one("questions to its client, which cannot be passed on".to_owned());
             }
@@ -210,4 +213,41 @@ pub(in crate::upstream) fn checked(raw: Box<RawValue>, scrub: &Scrub) -> Result<
         }
     }
     Ok(in_one_line(raw))
+}
+
+/// The result without its type: who speaks the modern era gets it anew, and nobody else knows what it is.
+fn untyped(raw: Box<RawValue>) -> Box<RawValue> {
+    let Ok(members) = serde_json::from_str::<Members<'_>>(raw.get()) else { return raw };
+    let mut json = String::with_capacity(raw.get().len());
+    for (member, value) in members.0.iter().filter(|(member, _)| member != "resultType") {
+        json.push(if json.is_empty() { '{' } else { ',' });
+        json.push_str(&Value::from(member.as_str()).to_string());
+        json.push(':');
+        json.push_str(value.get());
+    }
+    json.push_str(if json.is_empty() { "{}" } else { "}" });
+    RawValue::from_string(json).unwrap_or(raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream::scrub::known;
+
+    #[test]
+    fn a_result_loses_its_type_and_nothing_else() {
+        for (said, told) in [
+            (r#"{"resultType":"complete","content":[ {"a":1.0} ]}"#, r#"{"content":[ {"a":1.0} ]}"#),
+            (
+                r#"{"b":1,"resultType":"complete","a\n":{"resultType":"x"}}"#,
+                r#"{"b":1,"a\n":{"resultType":"x"}}"#,
+            ),
+            (r#"{"result\u0054ype":"complete","b": [2]}"#, r#"{"b":[2]}"#),
+            (r#"{"resultType":"complete"}"#, "{}"),
+            (r#"{ "content" : [{"text":"resultType"}] }"#, r#"{ "content" : [{"text":"resultType"}] }"#),
+        ] {
+            let raw = RawValue::from_string(said.to_owned()).unwrap();
+            assert_eq!(checked(raw, known::scrub()).unwrap().get(), told, "{said}");
+        }
+    }
 }
