@@ -17,8 +17,15 @@ use crate::daemon::Daemon;
 /// How many rows are indexed at a time. All of them are held, so few are.
 const BATCH: u32 = 512;
 
-/// The least time between two batches, so that a flood of calls is not slowed by its own index.
+/// The least time between two batches.
 const PAUSE: Duration = Duration::from_millis(60);
+
+/// The same while calls come in a flood, so that it is not slowed by its own index: to keep a row findable costs more than
+/// to write it.
+const BUSY: Duration = Duration::from_millis(500);
+
+/// So many rows per second are a flood.
+const FLOOD: u64 = 2000;
 
 /// How long to wait after something failed.
 const RECOVER: Duration = Duration::from_secs(5);
@@ -63,6 +70,7 @@ async fn catch_up(daemon: &Daemon, news: &mut watch::Receiver<u64>) -> Result<()
         indexed = 0;
     }
     let mut rows = daemon.gate.audit().rows(indexed.saturating_add(1));
+    let mut seen = (*news.borrow(), Instant::now());
     loop {
         let (rest, lines) = rows.next(BATCH).await?;
         rows = rest;
@@ -72,8 +80,17 @@ async fn catch_up(daemon: &Daemon, news: &mut watch::Receiver<u64>) -> Result<()
         if !full && news.changed().await.is_err() {
             return Ok(());
         }
-        sleep(PAUSE).await;
+        let now = (*news.borrow(), Instant::now());
+        let pause = pause(now.0.saturating_sub(seen.0), now.1.duration_since(seen.1));
+        seen = now;
+        sleep(pause).await;
     }
+}
+
+/// How long the index rests, where the log has grown by so many rows in so long a time.
+fn pause(grown: u64, within: Duration) -> Duration {
+    let flood = u128::from(grown) * 1000 > u128::from(FLOOD) * within.as_millis().max(1);
+    if flood { BUSY } else { PAUSE }
 }
 
 fn row(line: String) -> Option<IndexRow> {
@@ -113,4 +130,20 @@ pub(crate) async fn prune(daemon: &Daemon, before: Timestamp) -> Result<Pruned, 
         tracing::info!(target: "covenant", rows = pruned.rows, "old audit rows were removed");
     }
     Ok(pruned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_rests_longer_while_a_flood_of_calls_lasts() {
+        let secs = Duration::from_secs;
+        assert_eq!(pause(0, secs(1)), PAUSE);
+        assert_eq!(pause(2000, secs(1)), PAUSE, "it keeps up with those");
+        assert_eq!(pause(2001, secs(1)), BUSY);
+        assert_eq!(pause(300, PAUSE), BUSY);
+        assert_eq!(pause(3000, secs(60)), PAUSE, "as many in a longer time are none");
+        assert_eq!(pause(u64::MAX, Duration::ZERO), BUSY);
+    }
 }

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use self::outbox::Outbox;
+use self::outbox::{Outbox, Pace};
 use self::reading::{Heard, Strays};
 use super::flood::Flood;
 use super::pending::Pending;
@@ -92,14 +92,15 @@ impl Wire for StdioWire {
             let lasting = letter.method == "subscriptions/listen";
             let waiting = inside.pending.wait(id, lasting)?;
             // What cannot be sent is answered all the same: with how the wire was lost.
-            inside.outbox.send(&letter.body).await;
+            let pace = if inside.pending.only().is_some() { Pace::Now } else { Pace::Together };
+            inside.outbox.send(&letter.body, pace).await;
             waiting.answer().await
         })
     }
 
     fn tell<'a>(&'a self, letter: &'a Letter) -> Later<'a, Result<(), WireError>> {
         Box::pin(async move {
-            if self.inside.outbox.send(&letter.body).await {
+            if self.inside.outbox.send(&letter.body, Pace::Now).await {
                 return Ok(());
             }
             Err(WireError::Lost(self.lost().await))
