@@ -145,8 +145,7 @@ impl Catalogue {
         let mut table = Table::new(&["NAME", "DESCRIPTION"]);
         for tool in &self.tools {
             let tool: Value = decode(tool.get().as_bytes())?;
-            let first_line = member(&tool, "description").lines().next().unwrap_or_default();
-            table.row([member(&tool, "name").into(), first_line.into()]);
+            table.row([member(&tool, "name").into(), summary(member(&tool, "description")).into()]);
         }
         table.print()?;
         let absent = self.meta.as_ref().map(|meta| meta.absent.as_slice()).unwrap_or_default();
@@ -160,6 +159,16 @@ impl Catalogue {
         }
         Ok(())
     }
+}
+
+/// The first sentence of a description: a list is read by its lines, and `tools show` has the rest.
+fn summary(description: &str) -> &str {
+    let line = description.lines().next().unwrap_or_default();
+    let ends = |(at, end): (usize, &str)| {
+        let (sentence, rest) = line.split_at_checked(at + end.trim_end().len())?;
+        rest.trim_start().starts_with(char::is_uppercase).then_some(sentence)
+    };
+    line.match_indices(". ").find_map(ends).unwrap_or(line)
 }
 
 impl List {
@@ -334,5 +343,19 @@ mod tests {
         assert!(matches!(&blocks[1], Block::Note(note) if note.contains("cannot be read")), "{blocks:?}");
         let failed: Answered<'_> = decode(br#"{"isError":true,"content":7}"#).unwrap();
         assert_eq!((failed.is_error, failed.blocks()), (Some(true), Vec::new()));
+    }
+
+    #[test]
+    fn a_list_has_the_first_sentence_of_a_description() {
+        for (description, first) in [
+            ("", ""),
+            ("Reads a file", "Reads a file"),
+            ("Reads a file. Only within its directory.", "Reads a file."),
+            ("Reads a file, e.g. notes.md or others. Only there.", "Reads a file, e.g. notes.md or others."),
+            ("Reads.\nUse it. Often.", "Reads."),
+            ("Liest. Äußerst schnell.", "Liest."),
+        ] {
+            assert_eq!(summary(description), first);
+        }
     }
 }
