@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use covenant_gate::context::{Level, Listener, LogMessage, Progress};
 use parking_lot::Mutex;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -35,11 +35,23 @@ struct Message<P> {
 struct ProgressParams<'a> {
     #[serde(rename = "progressToken")]
     token: &'a RawValue,
-    progress: f64,
+    progress: Plain,
     #[serde(skip_serializing_if = "Option::is_none")]
-    total: Option<f64>,
+    total: Option<Plain>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
+}
+
+/// A number as people write it: a whole one without a fraction, as it mostly came.
+struct Plain(f64);
+
+impl Serialize for Plain {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.to_string().parse::<i64>() {
+            Ok(whole) => serializer.serialize_i64(whole),
+            Err(_) => serializer.serialize_f64(self.0),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -79,9 +91,9 @@ impl Listener for Report {
             return;
         }
         state.last = report.progress;
-        let total = report.total.filter(|total| total.is_finite());
-        let params =
-            ProgressParams { token, progress: report.progress, total, message: report.message.as_deref() };
+        let total = report.total.filter(|total| total.is_finite()).map(Plain);
+        let (progress, message) = (Plain(report.progress), report.message.as_deref());
+        let params = ProgressParams { token, progress, total, message };
         self.send("notifications/progress", params);
     }
 
@@ -123,9 +135,9 @@ mod tests {
         }
         report.close();
         report.progress(progress(3.0));
-        let params = |step: f64| json!({"progressToken": "t", "progress": step, "total": 10.0});
+        let params = |step: u64| json!({"progressToken": "t", "progress": step, "total": 10});
         let sent: Vec<_> = heard.0.lock().iter().map(|message| message["params"].clone()).collect();
-        assert_eq!(sent, [params(1.0), params(2.0)]);
+        assert_eq!(sent, [params(1), params(2)]);
     }
 
     #[test]
@@ -141,5 +153,19 @@ mod tests {
             heard.0.lock().iter().map(|message| message["params"]["level"].clone()).collect();
         assert_eq!(levels, ["warning", "emergency"]);
         assert!(Report::of(None, None, &outlet).is_none());
+    }
+
+    #[test]
+    fn a_whole_number_has_no_fraction() {
+        for (number, written) in [
+            (3.0, "3"),
+            (0.0, "0"),
+            (-2.0, "-2"),
+            (2.5, "2.5"),
+            (1e15, "1000000000000000"),
+            (1e300, "1e+300"),
+        ] {
+            assert_eq!(serde_json::to_string(&Plain(number)).unwrap(), written);
+        }
     }
 }

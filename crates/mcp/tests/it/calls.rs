@@ -37,8 +37,8 @@ async fn progress_and_messages_come_before_the_answer_and_in_order() {
             .collect()
     };
     let step =
-        |n: f64| json!({"progressToken": "p-1", "progress": n, "total": 3.0, "message": format!("step {n}")});
-    assert_eq!(of("notifications/progress"), [step(1.0), step(2.0), step(3.0)]);
+        |n: u64| json!({"progressToken": "p-1", "progress": n, "total": 3, "message": format!("step {n}")});
+    assert_eq!(of("notifications/progress"), [step(1), step(2), step(3)]);
     let levels: Vec<_> = of("notifications/message").iter().map(|params| params["level"].clone()).collect();
     assert_eq!(levels, ["info", "error"], "debug is below the level a session begins with");
 }

@@ -23,7 +23,7 @@ async fn progress_arrives_before_the_answer_in_both_eras() {
         for step in 1..=3 {
             let event = stream.event();
             assert_eq!(event["method"], "notifications/progress", "{era}: {event}");
-            assert_eq!(event["params"], json!({"progressToken": "t", "progress": f64::from(step)}), "{era}");
+            assert_eq!(event["params"], json!({"progressToken": "t", "progress": step}), "{era}");
         }
         assert!(stream.is_quiet(), "{era}: the tool has not ended");
         theatre.stage.go();
