@@ -47,14 +47,12 @@ fn charset<'b>(bytes: &'b [u8], kind: &Kind) -> (Charset, &'b [u8]) {
 }
 
 fn named(label: &str) -> Charset {
+    let unknown = || {
+        let sound = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+        Charset::Unknown(label.chars().filter(sound).take(LONGEST).collect())
+    };
     // Those that browsers refuse to read, because a page can hide in them what it is, are as good as none.
-    match Encoding::for_label_no_replacement(label.as_bytes()) {
-        Some(encoding) => Charset::Known(encoding),
-        None => {
-            let sound = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
-            Charset::Unknown(label.chars().filter(sound).take(LONGEST).collect())
-        }
-    }
+    Encoding::for_label_no_replacement(label.as_bytes()).map_or_else(unknown, Charset::Known)
 }
 
 /// What a document says of itself, in `<meta charset>`, `<meta content>` or `<?xml encoding?>`.
