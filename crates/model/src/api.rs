@@ -275,6 +275,57 @@ pub struct MemoryEntry {
     pub created_at: Timestamp,
 }
 
+/// One of `GET /api/v1/agents`: an agent, or a manifest that is none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentEntry {
+    /// Its id; none where the manifest is not used.
+    pub id: Option<String>,
+    /// Its name.
+    pub name: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// How it is run.
+    pub runtime: Option<String>,
+    /// What it does.
+    pub description: String,
+    /// The tool it is called by.
+    pub tool: Option<String>,
+    /// Its manifest.
+    pub file: String,
+    /// `ready`; `unusable` where its program cannot be run as things are; `refused` where its manifest is not used.
+    pub status: String,
+    /// Why it is not ready.
+    pub problems: Vec<String>,
+}
+
+/// `POST /api/v1/agents/reload`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentsRead {
+    /// The ids of the agents there are now.
+    pub agents: Vec<String>,
+    /// Those of them that are new or other than before.
+    pub changed: Vec<String>,
+    /// Those that are gone.
+    pub removed: Vec<String>,
+    /// What is wrong with manifests that are not used.
+    pub problems: Vec<String>,
+    /// What has no effect, or is not there yet.
+    pub warnings: Vec<String>,
+}
+
+/// One of `GET /api/v1/agents/usage`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentUsage {
+    /// The agent's id.
+    pub agent: String,
+    /// How many runs ended.
+    pub runs: u64,
+    /// What they cost.
+    pub credits: u64,
+    /// What it may cost in an hour; 0 is no limit.
+    pub cap: u64,
+}
+
 /// One of `GET /api/v1/scripts`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ScriptEntry {

@@ -95,6 +95,8 @@ id!(/// One entry waiting for a person's decision.
     ApprovalId, "appr_", "an approval");
 id!(/// One stored token, never the token itself.
     TokenId, "tok_", "a token");
+id!(/// One receipt of what a run cost.
+    ReceiptId, "rcpt_", "a receipt");
 
 #[cfg(test)]
 mod tests {

@@ -99,6 +99,8 @@ words!(
         ServerQuarantined = "ServerQuarantined",
         /// A configuration took effect.
         ConfigLoaded = "ConfigLoaded",
+        /// The manifests of agents were read again.
+        AgentsLoaded = "AgentsLoaded",
         /// The daemon serves.
         DaemonStarted = "DaemonStarted",
         /// The daemon ended cleanly.
