@@ -54,7 +54,8 @@ impl Exit {
     pub(crate) fn of(code: &str, status: StatusCode) -> Self {
         match code {
             "unauthenticated" | "rate_limited" | "not_granted" | "not_operator" | "pending_approval"
-            | "approvals_full" => Self::Refused,
+            | "approvals_full" | "approval_rejected" | "too_deep" | "not_in_manifest" | "over_budget"
+            | "queue_full" => Self::Refused,
             "unknown_tool" | "invalid_arguments" => Self::Usage,
             "timed_out" | "cancelled" => Self::Failed,
             _ => match status.as_u16() {
@@ -215,6 +216,10 @@ mod tests {
             ("rate_limited", 429, 3),
             ("pending_approval", 409, 3),
             ("approvals_full", 429, 3),
+            ("too_deep", 409, 3),
+            ("not_in_manifest", 403, 3),
+            ("over_budget", 429, 3),
+            ("queue_full", 429, 3),
             ("unauthenticated", 401, 3),
             ("not_operator", 403, 3),
             ("unknown_tool", 404, 2),

@@ -163,6 +163,8 @@ impl Gate {
                     tokio::select! {
                         biased;
                         () = context.cancel.cancelled() => return Err(pending().into()),
+                        // Its word would be for somebody who is no longer there.
+                        () = caller.over() => return Err(pending().into()),
                         () = tokio::time::sleep_until(until) => return Err(pending().into()),
                         _ = decided.changed() => {}
                         () = tokio::time::sleep(LOOK) => {}

@@ -41,7 +41,7 @@ impl Gate {
             return false;
         };
         let action = format!("tool.call.{name}");
-        if !self.grants.load().visible(caller.principal(), &action, self.clock.now()) {
+        if !self.foresees(caller, &action) {
             return false;
         }
         let Some(arriving) = arrivals.awaited(name) else { return false };

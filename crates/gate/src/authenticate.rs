@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use covenant_model::audit::{Decision, Event, Kind};
+use covenant_model::id::CallId;
 use covenant_model::principal::Principal;
 use covenant_model::token::{self, TokenHash};
 use subtle::ConstantTimeEq as _;
 
 use crate::gate::Gate;
 use crate::limit::{Bucket, elapsed};
+use crate::mandate::Mandate;
 use crate::ports::TokenRecord;
 use crate::refusal::Refusal;
 
@@ -50,12 +52,46 @@ impl Credential {
 pub struct Caller {
     principal: Principal,
     pub(crate) bucket: Arc<Bucket>,
+    mandate: Option<Arc<Mandate>>,
 }
 
 impl Caller {
+    /// A run of that agent.
+    pub(crate) fn mandated(agent: Principal, mandate: Arc<Mandate>) -> Self {
+        Self { principal: agent, bucket: Arc::default(), mandate: Some(mandate) }
+    }
+
     /// Who it is.
     pub fn principal(&self) -> &Principal {
         &self.principal
+    }
+
+    /// Whether it is a run that is over: nothing is done for it any more, whatever it began to ask for.
+    pub fn is_over(&self) -> bool {
+        self.mandate.as_ref().is_some_and(|mandate| mandate.over.is_cancelled())
+    }
+
+    /// Comes back when the run that it is is over; never for anyone else.
+    pub async fn over(&self) {
+        match &self.mandate {
+            Some(mandate) => mandate.over.cancelled().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The dispatch it is a run of, if it is one.
+    pub fn dispatch(&self) -> Option<&CallId> {
+        self.mandate.as_ref().map(|mandate| &mandate.call)
+    }
+
+    /// Whether that is the same one, and not another run of the same agent.
+    pub fn is(&self, other: &Self) -> bool {
+        self.principal == other.principal && self.dispatch() == other.dispatch()
+    }
+
+    /// On whose behalf it acts, if it is a run of an agent.
+    pub(crate) fn mandate(&self) -> Option<&Arc<Mandate>> {
+        self.mandate.as_ref()
     }
 }
 
@@ -81,10 +117,21 @@ impl TokenTable {
         let mut table = Self::default();
         for record in records.into_iter().filter(|record| record.revoked_at.is_none()) {
             let bucket = older.find(&record.hash).map_or_else(Arc::default, |known| known.bucket.clone());
-            let caller = Caller { principal: record.principal.clone(), bucket };
-            table.by_start.entry(start(&record.hash)).or_default().push(Known { hash: record.hash, caller });
+            table.insert(record.hash, Caller { principal: record.principal.clone(), bucket, mandate: None });
         }
         table
+    }
+
+    pub(crate) fn insert(&mut self, hash: TokenHash, caller: Caller) {
+        self.by_start.entry(start(&hash)).or_default().push(Known { hash, caller });
+    }
+
+    pub(crate) fn remove(&mut self, hash: &TokenHash) {
+        let Some(known) = self.by_start.get_mut(&start(hash)) else { return };
+        known.retain(|known| known.hash.0 != hash.0);
+        if known.is_empty() {
+            self.by_start.remove(&start(hash));
+        }
     }
 
     fn find(&self, hash: &TokenHash) -> Option<&Caller> {
@@ -98,9 +145,13 @@ impl Gate {
     pub fn authenticate(&self, credential: &Credential) -> Result<Caller, Refusal> {
         let caller = match credential.shown {
             Shown::PeerUid(uid) if uid == self.operator_uid => {
-                Some(Caller { principal: Principal::operator(), bucket: credential.bucket.clone() })
+                let bucket = credential.bucket.clone();
+                Some(Caller { principal: Principal::operator(), bucket, mandate: None })
             }
-            Shown::Token(hash) => self.tokens.load().find(&hash).cloned(),
+            Shown::Token(hash) => {
+                let known = self.tokens.load().find(&hash).cloned();
+                known.or_else(|| self.runs.read().find(&hash).filter(|run| !run.is_over()).cloned())
+            }
             Shown::PeerUid(_) | Shown::Nothing => None,
         };
         caller.ok_or_else(|| {

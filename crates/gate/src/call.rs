@@ -16,13 +16,14 @@ use crate::approval::CallInQuestion;
 use crate::arguments;
 use crate::authenticate::Caller;
 use crate::capability::{Cleared, Permit};
-use crate::context::Context;
+use crate::context::{Context, DEEPEST};
 use crate::gate::Gate;
 use crate::inquiry::{Unanswered, Why};
 use crate::limit::Admitted;
 use crate::observe::Subject;
 use crate::output::{self, RawOutput, Redacted};
 use crate::refusal::{CallError, Fault, Refusal};
+use crate::registry::Entry;
 use crate::seal::{self, Bound};
 use trail::Trail;
 
@@ -72,10 +73,24 @@ impl Gate {
         if let Err(refusal) = self.admit_to_tool(entry.spec.name.as_str(), &entry.bucket) {
             return Err(trail.refused(refusal.into()).await);
         }
-        let cleared = match self.clear(caller, &entry.required, &request.arguments, &mut trail).await {
+        let needed = match Self::needs(caller, entry) {
+            Ok(needed) => needed,
+            Err(refusal) => return Err(trail.refused(refusal.into()).await),
+        };
+        // What an agent calls itself is checked again then, with the arguments it has then.
+        let later =
+            |action: &&str| entry.dispatch.as_deref().is_some_and(|own| own != *action) && is_tool(action);
+        let (later, needed): (Vec<&str>, Vec<&str>) = needed.into_iter().partition(later);
+        if let Err(error) = self.hold(caller, &later, &mut trail) {
+            return Err(trail.refused(error).await);
+        }
+        let cleared = match self.clear(caller, &needed, &request.arguments, &mut trail).await {
             Ok(cleared) => cleared,
             Err(error) => return Err(trail.refused(error).await),
         };
+        for action in &entry.optional {
+            trail.noted(action, self.foresees(caller, action));
+        }
         let (digest, whole) = self.digests_of(&request.arguments);
         let arguments = match arguments::validate(entry, request.arguments).await {
             Ok(arguments) => arguments,
@@ -84,6 +99,10 @@ impl Gate {
                 return Err(trail.refused(self.redacted_refusal(refusal).into()).await);
             }
         };
+        if let Some(refusal) = objection(caller, entry, &context) {
+            cleared.give_back().await;
+            return Err(trail.refused(refusal.into()).await);
+        }
         if let Some(grant) = cleared.asking() {
             let call = CallInQuestion {
                 tool: entry.spec.name.as_str(),
@@ -121,7 +140,7 @@ impl Gate {
         work: impl FnOnce(Permit, &'c Context) -> Work<'c>,
     ) -> Result<Redacted, CallError> {
         let Passage { trail, cleared, digest, tool, whole, definition } = passage;
-        if context.cancel.is_cancelled() {
+        if context.is_taken_back() {
             cleared.give_back().await;
             return Err(trail.refused(Refusal::Cancelled { tool: tool.to_owned() }.into()).await);
         }
@@ -139,8 +158,8 @@ impl Gate {
             Err(unanswered) => self.pause(tool, unanswered, &started.bound(whole, definition), context),
         });
         match left {
-            Ok(result) => started.finished_with(result, &context.asked()).await,
-            Err(error) => Err(started.failed(error, &context.asked()).await),
+            Ok(result) => started.finished_with(result, context).await,
+            Err(error) => Err(started.failed(error, context).await),
         }
     }
 
@@ -239,15 +258,35 @@ impl Gate {
     }
 }
 
+/// Whether that passes the gate again when a run does it. Anything else, such as `tool.web_search`, is checked here alone.
+fn is_tool(action: &str) -> bool {
+    ["tool.call.", "tool.resource.", "tool.prompt."].iter().any(|space| action.starts_with(space))
+}
+
+/// Why a call that may be made is not made now: the tool does not take it, or an agent would be sent something too far within
+/// others.
+fn objection(caller: &Caller, entry: &Entry, context: &Context) -> Option<Refusal> {
+    let depth = caller.mandate().map_or(0, |mandate| mandate.depth).max(context.depth());
+    if entry.dispatch.is_some() && depth >= DEEPEST {
+        return Some(Refusal::TooDeep { tool: entry.spec.name.as_str().to_owned(), limit: DEEPEST });
+    }
+    entry.tool.objection()
+}
+
 /// Runs the work until it ends, its time is up, or the caller takes the call back. A panic is a failed call.
 async fn run(tool: &str, context: &Context, work: Work<'_>) -> Result<RawOutput, CallError> {
     let tool = tool.to_owned();
     let limit = context.limit().unwrap_or(LIMIT);
+    if context.is_taken_back() {
+        // Meanwhile, while it was written down that it starts: it would be far along before anybody looks again.
+        return Err(Refusal::Cancelled { tool }.into());
+    }
     let mut running = std::pin::pin!(AssertUnwindSafe(work).catch_unwind());
     let ended = tokio::select! {
         biased;
         ended = &mut running => ended,
-        () = context.cancel.cancelled() => {
+        () = context.taken_back() => {
+            context.cancel.cancel();
             let _ = tokio::time::timeout(WIND_DOWN, running).await;
             return Err(Refusal::Cancelled { tool }.into());
         }
@@ -257,7 +296,7 @@ async fn run(tool: &str, context: &Context, work: Work<'_>) -> Result<RawOutput,
             return Err(Refusal::TimedOut { tool, limit }.into());
         }
     };
-    if context.cancel.is_cancelled() {
+    if context.is_taken_back() {
         // A tool that ends because it was cancelled did not finish.
         return Err(Refusal::Cancelled { tool }.into());
     }

@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use crate::authenticate::Caller;
 use crate::call::trail::Trail;
 use crate::gate::Gate;
+use crate::mandate::not_in_manifest;
 use crate::ports::{Allowance, GateStore, Reservation};
 use crate::refusal::{CallError, Fault, Refusal};
 
@@ -233,7 +234,7 @@ impl Gate {
     pub(crate) async fn clear<'g>(
         &'g self,
         caller: &Caller,
-        required: &[String],
+        required: &[&str],
         arguments: &Map<String, Value>,
         trail: &mut Trail<'_>,
     ) -> Result<Cleared<'g>, CallError> {
@@ -255,12 +256,37 @@ impl Gate {
         Ok(cleared)
     }
 
+    /// Checks that the caller holds what a run will call on its behalf, and notes each check on the trail. Those calls are
+    /// decided when they are made: here nothing is counted, nobody is asked, and no arguments are looked at.
+    pub(crate) fn hold(
+        &self,
+        caller: &Caller,
+        actions: &[&str],
+        trail: &mut Trail<'_>,
+    ) -> Result<(), CallError> {
+        let grants = self.grants.load();
+        for action in actions {
+            let issuer = issuer(caller, action).inspect_err(|_| trail.denied(action))?;
+            let found = grants.examine(issuer.principal(), action, None, self.clock.now());
+            if let Some((held, _)) = found.iter().find(|(_, hindrance)| hindrance.is_none()) {
+                trail.allowed(action, &held.grant.id);
+                continue;
+            }
+            trail.denied(action);
+            let near: Vec<_> =
+                found.into_iter().filter_map(|(held, reason)| Some((held.clone(), reason?))).collect();
+            return Err(not_granted(issuer.principal(), action, &near).into());
+        }
+        Ok(())
+    }
+
     async fn decide(
         &self,
         caller: &Caller,
         action: &str,
         arguments: &Map<String, Value>,
     ) -> Result<Arc<Held>, CallError> {
+        let caller = issuer(caller, action)?;
         let now = self.clock.now();
         let grants = self.grants.load_full();
         let mut near = Vec::new();
@@ -286,6 +312,17 @@ impl Gate {
         };
         Err(refusal.into())
     }
+}
+
+/// Whose grants decide on that action for that caller: its own, or where it is a run whose manifest names it, its issuer's.
+fn issuer<'c>(mut caller: &'c Caller, action: &str) -> Result<&'c Caller, Refusal> {
+    while let Some(mandate) = caller.mandate() {
+        if !mandate.names(action) {
+            return Err(not_in_manifest(caller, action));
+        }
+        caller = mandate.issuer();
+    }
+    Ok(caller)
 }
 
 /// The refusal, naming the grants that almost allowed it.

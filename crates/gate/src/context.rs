@@ -1,6 +1,8 @@
 //! What a running tool may know and do beside its arguments: its deadline, cancellation, progress, log messages,
 //! and what it asks its client.
 
+mod asking;
+
 use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -9,25 +11,23 @@ use covenant_model::id::CallId;
 use covenant_model::principal::Principal;
 use covenant_model::redact::Redactor;
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use self::asking::Counterpart;
+pub(crate) use self::asking::Heard;
 use crate::approval::{Content, Standing};
 use crate::authenticate::Caller;
 use crate::call::CallRequest;
 use crate::gate::Gate;
-use crate::inquiry::{Client, Inquiry, Kind, Kinds, Round, Unanswered, Why};
+use crate::inquiry::Inquiry;
 use crate::output::Redacted;
 use crate::refusal::{CallError, Fault, Refusal};
-use crate::seal::Carried;
 pub use crate::trace::Trace;
 use crate::veil::Veil;
 
 /// How many calls may be made within each other.
-const DEEPEST: u32 = 4;
-
-/// The most questions of one call, over all its rounds.
-const QUESTIONS: usize = 16;
+pub(crate) const DEEPEST: u32 = 4;
 
 /// How far a tool has got.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,6 +107,9 @@ pub struct Context {
     /// The call within which this one is made, and how many there are around it.
     pub(crate) parent: Option<CallId>,
     depth: u32,
+    alias: Option<String>,
+    /// What the row of its end says besides.
+    note: Mutex<Option<String>>,
     counterpart: Counterpart,
     /// What was asked so far, and whether it was answered.
     asked: Mutex<Vec<(String, Inquiry, Heard)>>,
@@ -125,24 +128,6 @@ impl Gate {
     }
 }
 
-/// Whom a tool can ask.
-enum Counterpart {
-    Nobody,
-    /// A client that answers while the call runs.
-    Live(Arc<dyn Client>),
-    /// A client that repeats the call, with what it and we know from earlier rounds.
-    Repeats(Round, Carried),
-}
-
-/// What became of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Heard {
-    Answered,
-    Unanswered,
-    /// The answer comes with the next round.
-    Later,
-}
-
 impl Context {
     /// A context nobody listens to, cancelled by that token.
     pub fn new(cancel: CancellationToken) -> Self {
@@ -157,35 +142,10 @@ impl Context {
             seat: None,
             parent: None,
             depth: 0,
+            alias: None,
+            note: Mutex::default(),
             counterpart: Counterpart::Nobody,
             asked: Mutex::default(),
-        }
-    }
-
-    /// Questions go to that client, which answers while the call runs.
-    pub fn answered_by(mut self, client: Arc<dyn Client>) -> Self {
-        self.counterpart = Counterpart::Live(client);
-        self
-    }
-
-    /// Questions end the call; the client repeats it with the answers.
-    pub fn repeated(mut self, round: Round) -> Self {
-        self.counterpart = Counterpart::Repeats(round, Carried::default());
-        self
-    }
-
-    /// What the client brought back for the gate to open.
-    pub(crate) fn to_open(&self) -> Option<&str> {
-        match &self.counterpart {
-            Counterpart::Repeats(round, _) => round.state.as_deref(),
-            _ => None,
-        }
-    }
-
-    /// Knows what earlier rounds of the call left.
-    pub(crate) fn carry(&mut self, earlier: Carried) {
-        if let Counterpart::Repeats(_, carried) = &mut self.counterpart {
-            *carried = earlier;
         }
     }
 
@@ -246,15 +206,46 @@ impl Context {
         self.seat.as_ref().map(|seat| seat.caller.principal())
     }
 
-    /// Whether this call is made within another.
+    /// Whether this call is made within another, by the tool that runs there.
     pub fn is_within(&self) -> bool {
-        self.depth > 0
+        self.parent.is_some()
+    }
+
+    /// How many calls and dispatches there are around this one.
+    pub fn depth(&self) -> u32 {
+        let around = self.seat.as_ref().and_then(|seat| seat.caller.mandate());
+        self.depth.max(around.map_or(0, |mandate| mandate.depth))
+    }
+
+    /// The dispatch whose run makes this call, itself or by a tool that it calls.
+    pub fn dispatch(&self) -> Option<&CallId> {
+        self.seat.as_ref().and_then(|seat| seat.caller.dispatch())
+    }
+
+    /// Has the row of this call's end say that.
+    pub fn note(&self, text: &str) {
+        *self.note.lock() = Some(text.to_owned());
+    }
+
+    pub(crate) fn noted(&self) -> Option<String> {
+        self.note.lock().clone()
+    }
+
+    /// Whoever asks knows what comes of it by that id.
+    pub fn known_as(mut self, id: String) -> Self {
+        self.alias = Some(id);
+        self
+    }
+
+    /// The id by which whoever asks knows what comes of it, if they chose one.
+    pub fn alias(&self) -> Option<&str> {
+        self.alias.as_deref()
     }
 
     /// Makes a call within this one: the same caller, every check anew, cancelled with this one, and its rows name it.
     pub async fn call(&self, request: CallRequest) -> Result<Redacted, CallError> {
         let (gate, caller) = self.seated()?;
-        if self.depth >= DEEPEST {
+        if self.depth() >= DEEPEST {
             return Err(
                 Refusal::TooDeep { tool: gate.redactor().shown(&request.name, 64), limit: DEEPEST }.into()
             );
@@ -262,7 +253,7 @@ impl Context {
         let admitted = gate.admit(caller)?;
         let mut within = Self::new(self.cancel.child_token()).traced(self.trace.clone());
         within.parent.clone_from(&self.call);
-        within.depth = self.depth + 1;
+        within.depth = self.depth() + 1;
         within.session.clone_from(&self.session);
         // One path leads into itself here; its future would otherwise hold itself.
         Box::pin(gate.call(admitted, request, within)).await
@@ -279,9 +270,25 @@ impl Context {
         self.seated()?.0.known_standing(content).await
     }
 
-    fn seated(&self) -> Result<(Arc<Gate>, &Caller), Fault> {
+    pub(crate) fn seated(&self) -> Result<(Arc<Gate>, &Caller), Fault> {
         let seat = self.seat.as_ref().and_then(|seat| Some((seat.gate.upgrade()?, &seat.caller)));
         seat.ok_or_else(|| Fault::new("the daemon is stopping", "a call outlived its gate"))
+    }
+
+    /// Comes back when the caller takes the call back, or is a run that is over.
+    pub(crate) async fn taken_back(&self) {
+        match &self.seat {
+            Some(seat) => tokio::select! {
+                () = self.cancel.cancelled() => {}
+                () = seat.caller.over() => {}
+            },
+            None => self.cancel.cancelled().await,
+        }
+    }
+
+    /// Whether that has happened.
+    pub(crate) fn is_taken_back(&self) -> bool {
+        self.cancel.is_cancelled() || self.seat.as_ref().is_some_and(|seat| seat.caller.is_over())
     }
 
     /// Cancelled when the caller takes the call back, or its time is up.
@@ -314,98 +321,6 @@ impl Context {
     /// What takes secrets out of texts, for work that goes on beside the call.
     pub fn veil(&self) -> Veil {
         Veil::of(self.redactor.iter().cloned().chain(self.renewed()))
-    }
-
-    /// What the client said it can be asked for.
-    pub fn kinds(&self) -> Kinds {
-        match &self.counterpart {
-            Counterpart::Nobody => Kinds::default(),
-            Counterpart::Live(client) => client.kinds(),
-            Counterpart::Repeats(round, _) => round.kinds,
-        }
-    }
-
-    /// What an earlier round of this call left with [`Unanswered::remembering`].
-    pub fn remembered(&self) -> Option<&Value> {
-        match &self.counterpart {
-            Counterpart::Repeats(_, carried) => carried.remember.as_ref(),
-            _ => None,
-        }
-    }
-
-    /// Asks the client one thing, under a key that is the same in every round.
-    pub async fn ask(&self, key: &str, inquiry: Inquiry) -> Result<Value, Unanswered> {
-        let mut answers = self.ask_all([(key, inquiry)]).await?;
-        answers
-            .remove(key)
-            .ok_or_else(|| Unanswered::because(Why::Failed("the answer is missing".to_owned())))
-    }
-
-    /// Asks the client several things in one round, each under its key.
-    pub async fn ask_all<'k>(
-        &self,
-        questions: impl IntoIterator<Item = (&'k str, Inquiry)>,
-    ) -> Result<Map<String, Value>, Unanswered> {
-        let questions: Vec<_> = questions.into_iter().collect();
-        let kinds = self.kinds();
-        if let Some((_, missing)) = questions.iter().find(|(_, inquiry)| !kinds.has(inquiry.kind)) {
-            return Err(Unanswered::because(Why::Unsupported(missing.kind)));
-        }
-        if self.asked.lock().len() + questions.len() > QUESTIONS {
-            let reason = format!("a call may ask its client at most {QUESTIONS} things");
-            return Err(Unanswered::because(Why::Failed(reason)));
-        }
-        let mut answers = Map::new();
-        let mut later = false;
-        for (key, mut inquiry) in questions {
-            self.redact(&mut inquiry.params);
-            let answer = match &self.counterpart {
-                Counterpart::Nobody => None,
-                Counterpart::Live(client) => match client.ask(&inquiry).await {
-                    Ok(answer) => Some(answer),
-                    Err(reason) => {
-                        self.asked.lock().push((key.to_owned(), inquiry, Heard::Unanswered));
-                        return Err(Unanswered::because(Why::Failed(reason)));
-                    }
-                },
-                Counterpart::Repeats(round, carried) => {
-                    let sound = |answer: &&Value| answer.is_object();
-                    round.responses.get(key).filter(sound).or(carried.answers.get(key)).cloned()
-                }
-            };
-            let heard = if answer.is_some() { Heard::Answered } else { Heard::Later };
-            later |= answer.is_none();
-            self.asked.lock().push((key.to_owned(), inquiry, heard));
-            answers.extend(answer.map(|answer| (key.to_owned(), answer)));
-        }
-        if later { Err(Unanswered::because(Why::Later)) } else { Ok(answers) }
-    }
-
-    /// What was asked, for the log.
-    pub(crate) fn asked(&self) -> Vec<(Kind, Heard)> {
-        self.asked.lock().iter().map(|(_, inquiry, heard)| (inquiry.kind, *heard)).collect()
-    }
-
-    /// What is still to be answered, as the protocol writes it, and what must be carried until it is.
-    pub(crate) fn outstanding(
-        &self,
-        remember: Option<Value>,
-        now: u64,
-    ) -> Option<(Map<String, Value>, Carried)> {
-        let Counterpart::Repeats(round, carried) = &self.counterpart else { return None };
-        let mut requests = Map::new();
-        let mut answers = carried.answers.clone();
-        for (key, inquiry, heard) in self.asked.lock().iter() {
-            if *heard == Heard::Later {
-                let request =
-                    serde_json::json!({ "method": inquiry.kind.method(), "params": inquiry.params });
-                requests.insert(key.clone(), request);
-            } else if let Some(answer) = round.responses.get(key).filter(|answer| answer.is_object()) {
-                answers.insert(key.clone(), answer.clone());
-            }
-        }
-        let carried = Carried { round: carried.round + 1, at: now, answers, remember };
-        (!requests.is_empty()).then_some((requests, carried))
     }
 
     /// The text without secrets, for a tool that cuts or marks it: what is cut apart is not found afterwards.

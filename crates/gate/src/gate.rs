@@ -11,6 +11,7 @@ use covenant_model::redact::Redactor;
 use covenant_model::token::TokenHash;
 use covenant_model::tool::ToolName;
 use ed25519_dalek::{SigningKey, VerifyingKey};
+use parking_lot::RwLock;
 use tokio::sync::{broadcast, watch};
 
 use crate::arrivals::Arrivals;
@@ -67,6 +68,8 @@ pub struct Gate {
     pub(crate) tools: ArcSwap<ToolRegistry>,
     pub(crate) store: Arc<dyn GateStore>,
     pub(crate) tokens: ArcSwap<TokenTable>,
+    /// The tokens of runs, which are nowhere else.
+    pub(crate) runs: RwLock<TokenTable>,
     pub(crate) grants: ArcSwap<GrantSet>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) key: SigningKey,
@@ -107,6 +110,7 @@ impl Gate {
             tools: ArcSwap::from_pointee(parts.tools),
             store: parts.store,
             tokens: ArcSwap::default(),
+            runs: RwLock::default(),
             grants: ArcSwap::default(),
             clock: parts.clock,
             key: parts.key,

@@ -87,6 +87,7 @@ pub mod context;
 pub mod gate;
 pub mod inquiry;
 pub mod limit;
+pub mod mandate;
 pub mod meter;
 pub mod observe;
 mod offer;

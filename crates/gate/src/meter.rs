@@ -15,7 +15,7 @@ pub const OUTCOMES: [&str; 7] =
     ["ok", "error", "refused", "timed_out", "cancelled", "failed", "input_required"];
 
 /// The codes of refusals, in the order of their counters.
-const REASONS: [&str; 14] = [
+const REASONS: [&str; 17] = [
     "unauthenticated",
     "rate_limited",
     "unknown_tool",
@@ -30,6 +30,9 @@ const REASONS: [&str; 14] = [
     "client_cannot",
     "approval_rejected",
     "too_deep",
+    "not_in_manifest",
+    "over_budget",
+    "queue_full",
 ];
 
 /// What a call is of, in the order of the histograms.
@@ -144,6 +147,9 @@ fn place(refusal: &Refusal) -> usize {
         Refusal::ClientCannot { .. } => 11,
         Refusal::ApprovalRejected { .. } => 12,
         Refusal::TooDeep { .. } => 13,
+        Refusal::NotInManifest { .. } => 14,
+        Refusal::OverBudget { .. } => 15,
+        Refusal::QueueFull { .. } => 16,
     }
 }
 
@@ -237,6 +243,9 @@ mod tests {
             Refusal::ClientCannot { tool: text(), kind: crate::inquiry::Kind::Roots },
             Refusal::ApprovalRejected { tool: text(), id: ApprovalId::from_random([0; 10]), reason: text() },
             Refusal::TooDeep { tool: text(), limit: 1 },
+            Refusal::NotInManifest { action: text(), principal: principal() },
+            Refusal::OverBudget { agent: text(), cap: 1, wait: Duration::ZERO },
+            Refusal::QueueFull { limit: 1 },
         ];
         assert_eq!(all.each_ref().map(Refusal::code), REASONS);
         assert_eq!(all.each_ref().map(place), std::array::from_fn(|place| place));

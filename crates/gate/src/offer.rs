@@ -46,12 +46,8 @@ impl Gate {
 
     /// The specs of the tools this caller may call, in the order of names.
     pub fn tools(&self, admitted: &Admitted) -> Vec<Arc<RawValue>> {
-        let (grants, now) = (self.grants.load(), self.clock.now());
-        let principal = admitted.caller().principal();
         let tools = self.tools.load();
-        let mine = tools
-            .entries()
-            .filter(|entry| entry.required.iter().all(|action| grants.visible(principal, action, now)));
+        let mine = tools.entries().filter(|entry| self.shows(admitted.caller(), entry));
         mine.map(|entry| self.shown(&entry.json)).collect()
     }
 
@@ -61,10 +57,7 @@ impl Gate {
         let Some(entry) = tools.find(name).filter(|entry| !entry.headers.is_empty()) else {
             return Vec::new();
         };
-        let (grants, now) = (self.grants.load(), self.clock.now());
-        let principal = admitted.caller().principal();
-        let visible = entry.required.iter().all(|action| grants.visible(principal, action, now));
-        if visible { entry.headers.to_vec() } else { Vec::new() }
+        if self.shows(admitted.caller(), entry) { entry.headers.to_vec() } else { Vec::new() }
     }
 
     /// The whole catalogue, for the operator's own views.
@@ -93,12 +86,9 @@ impl Gate {
     }
 
     fn readable(&self, admitted: &Admitted, list: impl Fn(&dyn Resources) -> Vec<Value>) -> Vec<Value> {
-        let (grants, now, redactor) = (self.grants.load(), self.clock.now(), self.redactor());
-        let principal = admitted.caller().principal();
-        let mine = self
-            .resources
-            .iter()
-            .filter(|source| grants.visible(principal, &format!("tool.resource.{}", source.name()), now));
+        let redactor = self.redactor();
+        let may = |source: &str| self.foresees(admitted.caller(), &format!("tool.resource.{source}"));
+        let mine = self.resources.iter().filter(|source| may(source.name()));
         let mut listed: Vec<Value> = mine.flat_map(|source| list(source.as_ref())).collect();
         for value in &mut listed {
             redactor.redact_value(value);
@@ -113,7 +103,7 @@ impl Gate {
             return Err(Refusal::NotFound { what: self.shortened(&format!("resource `{uri}` to follow")) });
         };
         let (principal, action) = (admitted.caller().principal(), format!("tool.resource.{}", source.name()));
-        if self.grants.load().visible(principal, &action, self.clock.now()) {
+        if self.foresees(admitted.caller(), &action) {
             return Ok(());
         }
         Err(Refusal::NotGranted { action, principal: principal.clone(), why: String::new() })
@@ -121,13 +111,12 @@ impl Gate {
 
     /// The prompts this caller may get.
     pub fn prompts(&self, admitted: &Admitted) -> Vec<Value> {
-        let (grants, now, redactor) = (self.grants.load(), self.clock.now(), self.redactor());
-        let principal = admitted.caller().principal();
+        let redactor = self.redactor();
         let all = self.prompts.iter().flat_map(|source| source.list());
         let mut listed: Vec<Value> = all
             .filter(|prompt| {
                 let name = prompt.get("name").and_then(Value::as_str).unwrap_or_default();
-                grants.visible(principal, &format!("tool.prompt.{name}"), now)
+                self.foresees(admitted.caller(), &format!("tool.prompt.{name}"))
             })
             .collect();
         for value in &mut listed {
@@ -218,8 +207,7 @@ impl Gate {
         context: &'c mut Context,
         work: impl FnOnce(&'c Context) -> Provided<'c>,
     ) -> Result<Redacted, CallError> {
-        let required = std::slice::from_ref(&asked.action);
-        let cleared = match self.clear(caller, required, &asked.arguments, &mut trail).await {
+        let cleared = match self.clear(caller, &[&asked.action], &asked.arguments, &mut trail).await {
             Ok(cleared) => cleared,
             Err(error) => return Err(trail.refused(error).await),
         };

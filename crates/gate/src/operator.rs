@@ -149,6 +149,14 @@ impl Gate {
                 .push(format!("there is no tool `{name}` yet; the grant will apply as soon as there is one"));
         }
         if let Subject::One(principal) = &grant.subject
+            && principal.kind() == PrincipalKind::Agent
+        {
+            remarks.push(format!(
+                "runs of an agent may what its manifest names and whoever sends them may; a grant to {principal} gives them \
+                 nothing"
+            ));
+        }
+        if let Subject::One(principal) = &grant.subject
             && principal.kind() == PrincipalKind::Client
             && !self
                 .clients_of_store()

@@ -44,6 +44,32 @@ pub enum Refusal {
         /// What grants there are and why they do not apply: empty, or ` (…)`.
         why: String,
     },
+    /// A run of an agent wants what its manifest does not name.
+    #[error(
+        "{principal} may not do `{action}`: its manifest names it neither in `required` nor in `optional` of [capabilities]"
+    )]
+    NotInManifest {
+        /// What is missing.
+        action: String,
+        /// Whose manifest.
+        principal: Principal,
+    },
+    /// An agent has used what it may in an hour.
+    #[error("{agent} has used the {cap} credits it may use in an hour; there is room again in {} s", wait.as_secs().max(1))]
+    OverBudget {
+        /// The agent's id.
+        agent: String,
+        /// How many it may use.
+        cap: u64,
+        /// How long until there is room again.
+        wait: Duration,
+    },
+    /// Too many intents wait for a place already.
+    #[error("{limit} intents wait for a place already; try again when some are done")]
+    QueueFull {
+        /// How many may wait.
+        limit: usize,
+    },
     /// The arguments do not satisfy the tool's schema.
     #[error("invalid arguments for `{tool}`: {reason}")]
     InvalidArguments {
@@ -129,6 +155,9 @@ impl Refusal {
             Self::UnknownTool { .. } => "unknown_tool",
             Self::NotFound { .. } => "not_found",
             Self::NotGranted { .. } => "not_granted",
+            Self::NotInManifest { .. } => "not_in_manifest",
+            Self::OverBudget { .. } => "over_budget",
+            Self::QueueFull { .. } => "queue_full",
             Self::InvalidArguments { .. } => "invalid_arguments",
             Self::PendingApproval { .. } => "pending_approval",
             Self::ApprovalsFull { .. } => "approvals_full",

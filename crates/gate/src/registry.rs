@@ -35,6 +35,10 @@ pub(crate) struct Entry {
     /// Whether somebody else wrote its schema.
     pub(crate) foreign: bool,
     pub(crate) required: Vec<String>,
+    /// What everyone but the operator must hold besides.
+    pub(crate) dispatch: Option<String>,
+    /// What is looked up and noted, and decides nothing.
+    pub(crate) optional: Vec<String>,
     pub(crate) agent_id: String,
     pub(crate) definition: [u8; 32],
     pub(crate) limit: Duration,
@@ -93,6 +97,8 @@ impl Entry {
         };
         Ok(Self {
             required: tool.required(),
+            dispatch: tool.dispatch(),
+            optional: tool.optional(),
             agent_id: tool.agent_id(),
             definition: Sha256::digest(json.get().as_bytes()).into(),
             limit: tool.limit(),

@@ -12,6 +12,7 @@ use crate::arguments::Arguments;
 use crate::capability::Permit;
 use crate::context::Context;
 use crate::output::RawOutput;
+use crate::refusal::Refusal;
 
 /// A tool at work.
 pub type Run<'a> = Pin<Box<dyn Future<Output = RawOutput> + Send + 'a>>;
@@ -29,6 +30,21 @@ pub trait Tool: Send + Sync + 'static {
     /// The capabilities a caller must hold, each checked and recorded on its own.
     fn required(&self) -> Vec<String> {
         vec![format!("tool.call.{}", self.spec().name)]
+    }
+
+    /// What everyone but the operator must hold besides: for agents, leave to send them something at all.
+    fn dispatch(&self) -> Option<String> {
+        None
+    }
+
+    /// What is looked up and recorded for each call, and decides nothing.
+    fn optional(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Why it takes no call now, if it does not. Asked when everything else allows one, before anything is recorded as begun.
+    fn objection(&self) -> Option<Refusal> {
+        None
     }
 
     /// How audit rows name it.

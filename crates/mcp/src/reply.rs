@@ -1,5 +1,7 @@
 //! What a request is answered with: the one table from refusals to JSON-RPC errors, and the bytes of an answer.
 
+use std::time::Duration;
+
 use std::sync::{Arc, LazyLock};
 
 use covenant_gate::{CallError, Redacted, Refusal};
@@ -49,6 +51,10 @@ pub const CANCELLED: i32 = -31006;
 pub const APPROVAL_REJECTED: i32 = -31007;
 /// Calls within calls went too deep.
 pub const TOO_DEEP: i32 = -31008;
+/// An agent has used what it may in an hour.
+pub const OVER_BUDGET: i32 = -31009;
+/// Too many intents wait for a place.
+pub const QUEUE_FULL: i32 = -31010;
 
 /// An error as JSON-RPC writes it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -101,15 +107,21 @@ impl From<Refusal> for RpcError {
         match refusal {
             Refusal::Unauthenticated => Self::new(UNAUTHENTICATED, message),
             Refusal::RateLimited { wait } => {
-                let millis = u64::try_from(wait.as_micros().div_ceil(1000)).unwrap_or(u64::MAX);
-                Self::new(RATE_LIMITED, message).with(json!({ "retry_after_ms": millis }))
+                Self::new(RATE_LIMITED, message).with(json!({ "retry_after_ms": millis(wait) }))
             }
+            Refusal::OverBudget { wait, .. } => {
+                Self::new(OVER_BUDGET, message).with(json!({ "retry_after_ms": millis(wait) }))
+            }
+            Refusal::QueueFull { .. } => Self::new(QUEUE_FULL, message),
             Refusal::UnknownTool { .. } | Refusal::NotFound { .. } | Refusal::InvalidArguments { .. } => {
                 Self::invalid_params(message)
             }
             Refusal::NotGranted { action, principal, .. } => {
                 let command = format!("covenant capabilities grant {action} --to {principal}");
                 Self::new(NOT_GRANTED, message).with(json!({ "action": action, "command": command }))
+            }
+            Refusal::NotInManifest { action, .. } => {
+                Self::new(NOT_GRANTED, message).with(json!({ "action": action }))
             }
             Refusal::PendingApproval { id, .. } => {
                 Self::new(PENDING_APPROVAL, message).with(json!({ "approval_id": id.to_string() }))
@@ -126,6 +138,10 @@ impl From<Refusal> for RpcError {
             Refusal::NotOperator { .. } => Self::new(NOT_OPERATOR, message),
         }
     }
+}
+
+fn millis(wait: Duration) -> u64 {
+    u64::try_from(wait.as_micros().div_ceil(1000)).unwrap_or(u64::MAX)
 }
 
 impl From<CallError> for RpcError {

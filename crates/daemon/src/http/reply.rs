@@ -77,11 +77,14 @@ impl Failure {
 fn status(refusal: &Refusal) -> StatusCode {
     match refusal {
         Refusal::Unauthenticated => StatusCode::UNAUTHORIZED,
-        Refusal::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
-        Refusal::UnknownTool { .. } | Refusal::NotFound { .. } => StatusCode::NOT_FOUND,
-        Refusal::NotGranted { .. } | Refusal::NotOperator { .. } | Refusal::ApprovalRejected { .. } => {
-            StatusCode::FORBIDDEN
+        Refusal::RateLimited { .. } | Refusal::OverBudget { .. } | Refusal::QueueFull { .. } => {
+            StatusCode::TOO_MANY_REQUESTS
         }
+        Refusal::UnknownTool { .. } | Refusal::NotFound { .. } => StatusCode::NOT_FOUND,
+        Refusal::NotGranted { .. }
+        | Refusal::NotInManifest { .. }
+        | Refusal::NotOperator { .. }
+        | Refusal::ApprovalRejected { .. } => StatusCode::FORBIDDEN,
         Refusal::InvalidArguments { .. } | Refusal::ClientCannot { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::PendingApproval { .. } | Refusal::ApprovalsFull { .. } | Refusal::TooDeep { .. } => {
             StatusCode::CONFLICT
@@ -97,10 +100,20 @@ fn action(refusal: &Refusal) -> String {
             "send `Authorization: Bearer TOKEN`; add a client with `covenant clients add NAME`".into()
         }
         Refusal::RateLimited { wait } => format!("try again in {} ms", wait.as_millis().max(1)),
+        Refusal::OverBudget { wait, .. } => {
+            format!(
+                "try again in {} s, or raise `settlement.budget_credits_per_hour` of its manifest",
+                wait.as_secs().max(1)
+            )
+        }
+        Refusal::QueueFull { .. } => "see what waits with `covenant intents list`".into(),
         Refusal::UnknownTool { .. } => "see what there is with `covenant tools list`".into(),
         Refusal::NotFound { .. } => "list what there is".into(),
         Refusal::NotGranted { action, principal, .. } => {
             format!("covenant capabilities grant {action} --to {principal}")
+        }
+        Refusal::NotInManifest { action, .. } => {
+            format!("name `{action}` in its manifest, and then: covenant agents reload")
         }
         Refusal::InvalidArguments { tool, .. } => {
             format!("see what it takes with `covenant tools show {tool}`")
@@ -123,7 +136,7 @@ impl From<Refusal> for Failure {
         let failure = Self::new(status(&refusal), refusal.code(), refusal.to_string(), action(&refusal));
         match refusal {
             Refusal::Unauthenticated => failure.with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
-            Refusal::RateLimited { wait } => {
+            Refusal::RateLimited { wait } | Refusal::OverBudget { wait, .. } => {
                 let seconds = u64::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1);
                 failure.with(RETRY_AFTER, HeaderValue::from(seconds))
             }

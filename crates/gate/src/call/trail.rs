@@ -35,7 +35,10 @@ pub(crate) struct Trail<'g> {
 
 struct Check {
     action: String,
+    decision: Decision,
     grant: Option<GrantId>,
+    /// Whether the call needs it.
+    optional: bool,
 }
 
 impl<'g> Trail<'g> {
@@ -51,7 +54,8 @@ impl<'g> Trail<'g> {
             principal: caller.principal().clone(),
             agent_id: agent_id.to_owned(),
             call: CallId::from_random(random::name()?),
-            parent: context.parent.clone(),
+            // What a run of an agent calls is made within its dispatch.
+            parent: context.parent.clone().or_else(|| Some(caller.mandate()?.call.clone())),
             trace: gate.trace_of(context)?,
             redactor: gate.redactor(),
             checks: Vec::with_capacity(1),
@@ -76,11 +80,21 @@ impl<'g> Trail<'g> {
     }
 
     pub(crate) fn allowed(&mut self, action: &str, grant: &GrantId) {
-        self.checks.push(Check { action: action.to_owned(), grant: Some(grant.clone()) });
+        self.check(action, Decision::Allowed, Some(grant.clone()), false);
     }
 
     pub(crate) fn denied(&mut self, action: &str) {
-        self.checks.push(Check { action: action.to_owned(), grant: None });
+        self.check(action, Decision::Refused, None, false);
+    }
+
+    /// An action that is not needed: whether it could be allowed.
+    pub(crate) fn noted(&mut self, action: &str, foreseen: bool) {
+        let decision = if foreseen { Decision::Allowed } else { Decision::Refused };
+        self.check(action, decision, None, true);
+    }
+
+    fn check(&mut self, action: &str, decision: Decision, grant: Option<GrantId>, optional: bool) {
+        self.checks.push(Check { action: action.to_owned(), decision, grant, optional });
     }
 
     fn event(&self, kind: Kind, decision: Decision) -> Event<'_> {
@@ -94,8 +108,8 @@ impl<'g> Trail<'g> {
     /// The rows of the checks, and one more.
     fn with_checks<'e>(&'e self, last: Event<'e>) -> Vec<Event<'e>> {
         let checks = self.checks.iter().map(|check| {
-            let decision = if check.grant.is_some() { Decision::Allowed } else { Decision::Refused };
-            let mut event = self.event(Kind::CapabilityCheck, decision);
+            let mut event = self.event(Kind::CapabilityCheck, check.decision);
+            event.reason = check.optional.then_some("optional");
             event.action = Some(&check.action);
             event.grant = check.grant.as_ref().map(GrantId::as_str);
             event
@@ -161,7 +175,7 @@ impl Started<'_> {
     pub(crate) async fn finished_with(
         mut self,
         result: Redacted,
-        asked: &[(inquiry::Kind, Heard)],
+        context: &Context,
     ) -> Result<Redacted, CallError> {
         let decision = match result.outcome() {
             Outcome::Ok => Decision::Ok,
@@ -169,18 +183,22 @@ impl Started<'_> {
             Outcome::InputRequired => Decision::InputRequired,
         };
         self.trail.observed.finished(decision);
-        self.end(decision, Some(&result), None, asked).await?;
+        self.end(decision, Some(&result), context.noted(), &context.asked()).await?;
         Ok(result)
     }
 
     /// Writes down that it did not finish, and says so.
-    pub(crate) async fn failed(mut self, error: CallError, asked: &[(inquiry::Kind, Heard)]) -> CallError {
+    pub(crate) async fn failed(mut self, error: CallError, context: &Context) -> CallError {
         let code = match &error {
             CallError::Refused(refusal) => refusal.code(),
             CallError::Fault(_) => "fault",
         };
         self.trail.observed.answered(&error);
-        match self.end(decision_of(&error), None, Some(code), asked).await {
+        let reason = match context.noted() {
+            Some(note) => format!("{code}; {note}"),
+            None => code.to_owned(),
+        };
+        match self.end(decision_of(&error), None, Some(reason), &context.asked()).await {
             Ok(()) => error,
             Err(fault) => fault.into(),
         }
@@ -215,7 +233,7 @@ impl Started<'_> {
         mut self,
         decision: Decision,
         result: Option<&Redacted>,
-        reason: Option<&str>,
+        reason: Option<String>,
         asked: &[(inquiry::Kind, Heard)],
     ) -> Result<(), Fault> {
         // From here on the row is the log's: dropping us must not write a second one.
@@ -223,7 +241,7 @@ impl Started<'_> {
         let audit = self.trail.gate.audit();
         let mut event = self.event(decision);
         event.result = result.map(|result| audit.digest(result.json().get().as_bytes()));
-        event.reason = reason;
+        event.reason = reason.as_deref();
         let written = if asked.is_empty() {
             audit.append(std::slice::from_ref(&event), &self.trail.redactor).await
         } else {

@@ -60,12 +60,12 @@ impl Fixture {
         said(&self.call("relay", arguments).await.unwrap())
     }
 
-    async fn waiting(&self) -> Vec<ApprovalId> {
+    pub(crate) async fn waiting(&self) -> Vec<ApprovalId> {
         let entries = self.gate.approvals(&self.operator(), false).await.unwrap();
         entries.into_iter().map(|entry| entry.id).collect()
     }
 
-    async fn decide(&self, id: &ApprovalId, approve: bool) -> Result<(), DecideError> {
+    pub(crate) async fn decide(&self, id: &ApprovalId, approve: bool) -> Result<(), DecideError> {
         let reason = (!approve).then(|| "not this".to_owned());
         let verdict = NewVerdict { approve, reason, ..NewVerdict::default() };
         self.gate.give_verdict(&self.operator(), id, verdict).await.map(drop)

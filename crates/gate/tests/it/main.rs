@@ -9,6 +9,7 @@ mod calls;
 mod capabilities;
 mod inquiries;
 mod limits;
+mod mandates;
 mod observing;
 
 use std::path::PathBuf;
