@@ -31,7 +31,7 @@ macro_rules! shared {
 }
 
 /// All of them, in order.
-static MIGRATIONS: [Migration; 8] = [
+static MIGRATIONS: [Migration; 9] = [
     shared!(1, "tokens", "001_tokens.sql"),
     shared!(2, "grants", "002_grants.sql"),
     shared!(3, "approvals", "003_approvals.sql"),
@@ -40,6 +40,7 @@ static MIGRATIONS: [Migration; 8] = [
     shared!(6, "revision", "006_revision.sql"),
     shared!(7, "sessions", "007_sessions.sql"),
     shared!(8, "decisions", "008_decisions.sql"),
+    shared!(9, "intents", "009_intents.sql"),
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -152,4 +152,12 @@ impl<'r> Record<'r> {
     pub(crate) fn parse<T: FromStr<Err: Display>>(&self, column: &str) -> Result<T, DbError> {
         self.text(column)?.parse().map_err(|error| self.bad(column, error))
     }
+
+    /// A column of such texts that may be empty.
+    pub(crate) fn parse_or_none<T: FromStr<Err: Display>>(&self, column: &str) -> Result<Option<T>, DbError> {
+        match self.value(column)? {
+            Value::Null => Ok(None),
+            _ => self.parse(column).map(Some),
+        }
+    }
 }

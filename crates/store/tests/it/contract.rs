@@ -6,6 +6,8 @@ mod audit_chain;
 mod audit_outage;
 mod file;
 mod grants;
+mod intents;
+mod intents_listed;
 mod migrations;
 mod server;
 mod sessions;

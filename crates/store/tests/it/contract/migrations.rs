@@ -3,13 +3,17 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use covenant_gate::ports::{Approvals as _, Tokens as _};
+use covenant_gate::ports::Tokens as _;
 use covenant_store::OpenError;
 
-use super::{Bench, at, on_both, together};
+use super::{Bench, on_both, together};
 
 /// Takes the newest migration back, as if an older program had made the database.
-const ONE_BACK: &str = "DELETE FROM schema_migrations WHERE version = 8; \
+const ONE_BACK: &str =
+    "DELETE FROM schema_migrations WHERE version = 9; DROP TABLE intents; DROP TABLE receipts";
+
+/// And the one before it.
+const TWO_BACK: &str = "DELETE FROM schema_migrations WHERE version = 8; \
                         DROP INDEX approvals_digest; DROP INDEX approvals_named; \
                         ALTER TABLE approvals DROP COLUMN kind; ALTER TABLE approvals DROP COLUMN sha256; \
                         ALTER TABLE approvals DROP COLUMN decided_at; ALTER TABLE approvals DROP COLUMN decided_by; \
@@ -68,7 +72,7 @@ async fn an_older_database_is_backed_up_and_then_upgraded(bench: Bench) {
     let version = bench.open().await.schema_version();
     bench.raw(ONE_BACK).await;
     let store = bench.open().await;
-    assert_eq!(store.approvals(true, at(0)).await.unwrap(), [], "the columns are there again");
+    assert_eq!(store.receipts(None, 9).await.unwrap(), [], "the tables are there again");
     if !bench.is_sqlite() {
         return;
     }
@@ -91,6 +95,7 @@ async fn a_migration_that_fails_leaves_what_was_there(bench: Bench) {
         .raw("DELETE FROM schema_migrations WHERE version = 5; DROP TABLE audit_log; DROP TABLE audit_marks")
         .await;
     bench.raw(ONE_BACK).await;
+    bench.raw(TWO_BACK).await;
     bench.raw("DELETE FROM schema_migrations WHERE version = 7; DROP TABLE sessions").await;
     bench.raw("DELETE FROM schema_migrations WHERE version = 6; DROP TABLE revision").await;
     let error = bench.try_open().await.unwrap_err();
