@@ -28,7 +28,7 @@ const CHUNK: usize = 16 * 1024;
 
 /// Reads to the end.
 pub(crate) async fn drain(mut pipe: Receiver, tail: Arc<Tail>, errors: Errors, name: String, run: String) {
-    let mut log = Log { name, run, pace: Pace::new(Instant::now()), hear: errors.hear };
+    let mut log = Log { name, run, pace: Pace::new(Instant::now()), hear: errors.hear, aloud: errors.aloud };
     let mut cutter = Cutter::new(errors.scrub);
     let mut chunk = vec![0; CHUNK];
     // A pipe that breaks has ended.
@@ -45,6 +45,7 @@ struct Log {
     run: String,
     pace: Pace,
     hear: Option<Hear>,
+    aloud: bool,
 }
 
 impl Log {
@@ -52,7 +53,7 @@ impl Log {
         if let Some(left_out) = self.pace.admit(&line, now) {
             self.say_left_out(left_out);
             let (name, run) = (&*self.name, &*self.run);
-            if self.hear.is_some() {
+            if self.hear.is_some() && !self.aloud {
                 tracing::debug!(target: "child", name, run, "{line}");
             } else {
                 tracing::info!(target: "child", name, run, "{line}");

@@ -35,6 +35,8 @@ pub struct Errors {
     pub scrub: Scrub,
     /// Who hears it. Then the log is not the only one to have it, and has it among the details.
     pub hear: Option<Hear>,
+    /// Whether the log has it as plainly as if nobody else heard it.
+    pub aloud: bool,
 }
 
 /// The program that stands beside every child and watches it: ours, started again.
@@ -83,7 +85,7 @@ impl Nursery {
     ///
     /// Needs a Tokio runtime that lives as long as the child does.
     pub async fn start(&self, order: Order, scrub: Scrub) -> Result<Child, StartError> {
-        self.start_heard(order, Errors { scrub, hear: None }).await
+        self.start_heard(order, Errors { scrub, hear: None, aloud: false }).await
     }
 
     /// The same, with a word on what is done with its standard error.

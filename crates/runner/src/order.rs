@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+pub use covenant_model::manifest::Network;
 use serde::{Deserialize, Serialize};
 
 /// Which program to start, and with what.
@@ -65,19 +66,6 @@ impl Sandbox {
             door: None,
         }
     }
-}
-
-/// Where a sandboxed program may connect to. The daemon is within reach in every mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Network {
-    /// Nowhere else.
-    Off,
-    /// To TLS servers on port 443, by way of the proxy.
-    #[default]
-    OutboundHttpsOnly,
-    /// Everywhere.
-    Full,
 }
 
 /// The way from a sandboxed program to the daemon.

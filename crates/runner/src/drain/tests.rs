@@ -51,8 +51,11 @@ async fn everything_is_read_and_the_end_kept() {
     let scrub: Scrub = Arc::new(|line: &str| line.replace("secret", "[]"));
     let heard = Arc::new(Mutex::new(Vec::new()));
     let ear = Arc::clone(&heard);
-    let errors =
-        Errors { scrub, hear: Some(Arc::new(move |line| ear.lock().unwrap().push(line.to_owned()))) };
+    let errors = Errors {
+        scrub,
+        hear: Some(Arc::new(move |line| ear.lock().unwrap().push(line.to_owned()))),
+        aloud: false,
+    };
     let draining = tokio::spawn(drain(pipe, Arc::clone(&tail), errors, "name".into(), "run".into()));
     let writing = std::thread::spawn(move || {
         for _ in 0..1000 {
@@ -120,7 +123,7 @@ async fn lines_are_logged() {
             writer.write_all(&b"flood\n".repeat(1000)).unwrap();
         }
     });
-    let errors = Errors { scrub, hear: None };
+    let errors = Errors { scrub, hear: None, aloud: false };
     drain(pipe, Arc::new(Tail::default()), errors, "name".into(), "run".into()).await;
     writing.join().unwrap();
     let notes = notes.0.lock().unwrap();
