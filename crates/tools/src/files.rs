@@ -32,7 +32,7 @@ pub use self::kind::{FileKind, Metadata};
 pub use self::list::{Entry, Listing, Page};
 pub use self::read::{Lines, Range};
 pub use self::walk::{Found, Step, Walked};
-pub use self::write::Join;
+pub use self::write::{Join, Unsettled};
 
 use self::path::Place;
 use self::resolve::Way;

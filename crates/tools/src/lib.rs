@@ -1,6 +1,7 @@
 //! Everything callable that runs in our own process, or in a child of it. What a call may do is decided in `gate`, never
 //! here.
 
+pub mod agent;
 mod apart;
 pub mod calendar;
 mod chat;

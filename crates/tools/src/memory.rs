@@ -7,6 +7,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use covenant_model::intent::IntentId;
 use covenant_model::principal::{Kind, Principal};
 use covenant_model::time::Timestamp;
 use jiff::tz::TimeZone;
@@ -19,6 +20,9 @@ pub(crate) const LARGEST: u64 = 1 << 20;
 
 /// The file that is meant where none is named.
 pub(crate) const USUAL: &str = "MEMORY.md";
+
+/// Where an agent's answers lie in its directory. No file that callers name lies there.
+const INTENTS: &str = "intents";
 
 /// The longest name of a file.
 const LONGEST: usize = 128;
@@ -33,7 +37,7 @@ impl Memory {
         Self(parts.settings.memory.clone())
     }
 
-    #[cfg(test)]
+    /// The one at that path.
     pub(crate) fn at(path: &Path) -> Self {
         Self(path.to_owned())
     }
@@ -86,6 +90,25 @@ pub fn owner(directory: &str) -> Option<Principal> {
     }
     let whose: Principal = format!("{kind}:{}", String::from_utf8(name).ok()?).parse().ok()?;
     (self::directory(&whose) == directory).then_some(whose)
+}
+
+/// What people call the one who remembers: agents by their id, which is what their manifests say.
+pub(crate) fn called(whose: &Principal) -> &str {
+    match whose.kind() {
+        Kind::Agent => whose.name(),
+        Kind::Operator | Kind::Client | Kind::Developer => whose.as_str(),
+    }
+}
+
+/// Where an agent's answer to that intent lies in its directory.
+pub(crate) fn answer(intent: &IntentId) -> String {
+    format!("{INTENTS}/{intent}.md")
+}
+
+/// The intent whose answer that file in an agent's directory is.
+pub(crate) fn answered(file: &str) -> Option<IntentId> {
+    let name = file.strip_prefix(INTENTS)?.strip_prefix('/')?;
+    name.strip_suffix(".md")?.parse().ok()
 }
 
 /// The file that a caller names: `MEMORY.md`, a dated note, `today`, or another plain name.
@@ -170,6 +193,36 @@ mod tests {
             "lost+found",
         ] {
             assert_eq!(owner(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_agent_is_called_by_its_id_and_everybody_else_by_what_they_are() {
+        for (whose, name) in [
+            ("user@local", "user@local"),
+            ("client:claude", "client:claude"),
+            ("dev:ada", "dev:ada"),
+            ("agent:research@local", "research@local"),
+        ] {
+            assert_eq!(called(&whose.parse().unwrap()), name);
+        }
+    }
+
+    #[test]
+    fn an_answer_says_which_intent_it_is_to_and_no_caller_can_name_its_file() {
+        let intent = IntentId::from_random([7; 16]);
+        assert_eq!(answered(&answer(&intent)), Some(intent.clone()));
+        assert!(file(&answer(&intent), Timestamp::from_millis(0), TimeZone::UTC).is_err());
+        for other in [
+            format!("{intent}.md"),
+            format!("intents/{intent}"),
+            format!("intents/{intent}.MD"),
+            format!("intents/deep/{intent}.md"),
+            format!("intents{intent}.md"),
+            format!("Intents/{intent}.md"),
+            "intents/MEMORY.md".to_owned(),
+        ] {
+            assert_eq!(answered(&other), None, "{other}");
         }
     }
 

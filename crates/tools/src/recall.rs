@@ -8,12 +8,13 @@ use std::sync::Arc;
 use covenant_gate::Clock;
 use covenant_model::api::MemoryEntry;
 use covenant_model::note::{Hit, Query};
+use covenant_model::principal::Kind;
 use covenant_model::redact::Redactor;
 use covenant_model::time::Timestamp;
 
 use crate::files::Root;
 use crate::library::Library;
-use crate::memory::{LARGEST, owner};
+use crate::memory::{LARGEST, answered, called, owner};
 use crate::ports::Indexes;
 
 /// The most characters of one note that are shown.
@@ -54,11 +55,14 @@ impl Recall {
 /// A note, if it is still there and somebody's.
 fn remembered(root: &Root, hit: Hit, redactor: &Redactor) -> Option<MemoryEntry> {
     let Hit { path, modified, .. } = hit;
-    let owner = owner(path.split('/').next()?)?.to_string();
+    let (directory, file) = path.split_once('/').unwrap_or((&path, ""));
+    let whose = owner(directory)?;
+    let intent_id =
+        if whose.kind() == Kind::Agent { answered(file).map(|intent| intent.to_string()) } else { None };
     let bytes = root.read(&path, LARGEST).ok()?;
     let text = redactor.shown(&String::from_utf8_lossy(&bytes), SHOWN);
     let created_at = Timestamp::from_millis(u64::try_from(modified / 1_000_000).unwrap_or_default());
-    Some(MemoryEntry { id: path, owner, intent_id: None, text, created_at })
+    Some(MemoryEntry { owner: called(&whose).to_owned(), intent_id, text, created_at, id: path })
 }
 
 #[cfg(test)]
@@ -84,6 +88,36 @@ mod tests {
         assert_eq!(said(&Redactor::none()), format!("{before}hunter2-…"));
         let redactor = Redactor::new([("DB", "hunter2-hunter2")]);
         assert_eq!(said(&redactor), format!("{before}[REDACTE…"));
+    }
+
+    #[test]
+    fn a_note_says_whose_it_is_and_which_intent_it_answers() {
+        let directory = tempfile::tempdir().unwrap();
+        let intent = "0190a6e2-5c1f-4a3b-9f70-1d2c3b4a5e6f";
+        let answer = format!("agent-research@local/intents/{intent}.md");
+        let foreign = format!("client-ada/intents/{intent}.md");
+        let expected = [
+            (answer.as_str(), "research@local", Some(intent)),
+            ("agent-research@local/MEMORY.md", "research@local", None),
+            ("agent-research@local/intents/MEMORY.md", "research@local", None),
+            (foreign.as_str(), "client:ada", None),
+            ("user@local/MEMORY.md", "user@local", None),
+        ];
+        for (path, ..) in expected {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "moon").unwrap();
+        }
+        let indexes: Indexes = Arc::new(|_, _| Err("nothing is indexed here".to_owned()));
+        let recall = Recall::new(directory.path().to_owned(), indexes, Arc::new(covenant_gate::SystemClock));
+        let hit = |path: &str| Hit { path: path.to_owned(), title: String::new(), modified: 5_000_000 };
+        let hits = expected.iter().map(|(path, ..)| hit(path)).collect();
+        let said = recall.said(hits, &Redactor::none()).unwrap();
+        let told: Vec<_> = said
+            .iter()
+            .map(|entry| (entry.id.as_str(), entry.owner.as_str(), entry.intent_id.as_deref()))
+            .collect();
+        assert_eq!(told, expected);
     }
 
     #[test]

@@ -34,10 +34,26 @@ impl Root {
                 if before.is_some() { Mode::RUSR | Mode::WUSR } else { self.care.file() },
             )?;
             draft.fill(bytes, before.as_ref())?;
+            draft.file.sync_all()?;
             draft.put(name)?;
             // The name is durable once its directory is. Some file systems cannot say.
             let _ = rustix::fs::fsync(&parent);
             Ok(())
+        })
+    }
+
+    /// The same for whoever need not wait for the disk: every reader sees it from now on, and
+    /// it is durable once what comes back has settled. A power cut before that may take it, or leave it empty.
+    pub fn write_soon(&self, path: &str, bytes: &[u8]) -> Result<Unsettled, FileError> {
+        self.named(path, |place| {
+            let (parent, name) = self.parent(place)?;
+            let before = replaceable(&parent, name)?;
+            let mode = if before.is_some() { Mode::RUSR | Mode::WUSR } else { self.care.file() };
+            let draft = Draft::new(&parent, mode)?;
+            draft.fill(bytes, before.as_ref())?;
+            let file = draft.file.try_clone()?;
+            draft.put(name)?;
+            Ok(Unsettled { file, parent })
         })
     }
 
@@ -58,6 +74,23 @@ impl Root {
             file.write_all(&[gap, bytes].concat())?;
             Ok(file.sync_all()?)
         })
+    }
+}
+
+/// A file that is written, and perhaps not yet on the disk.
+#[derive(Debug)]
+#[must_use = "it is durable once it has settled"]
+pub struct Unsettled {
+    file: File,
+    parent: OwnedFd,
+}
+
+impl Unsettled {
+    /// Waits until it is on the disk, with its name.
+    pub fn settle(self) -> std::io::Result<()> {
+        self.file.sync_all()?;
+        let _ = rustix::fs::fsync(&self.parent);
+        Ok(())
     }
 }
 
@@ -112,7 +145,7 @@ impl<'p> Draft<'p> {
             }
             rustix::fs::fchmod(&self.file, Mode::from_raw_mode(before.st_mode & 0o777))?;
         }
-        Ok(self.file.sync_all()?)
+        Ok(())
     }
 
     fn put(mut self, name: &str) -> Result<(), Why> {
