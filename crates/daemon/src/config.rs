@@ -1,6 +1,7 @@
 //! The configuration: sections composed from one file each, read from `config.toml`, overridden by the environment
 //! and the command line. Unknown keys are warned about by path; anything malformed stops the start with its place.
 
+pub mod agents;
 pub mod anchor_url;
 pub mod approvals;
 pub mod audit;
@@ -16,7 +17,7 @@ pub(crate) mod keys;
 pub mod limits;
 pub mod logging;
 pub mod operator;
-mod place;
+pub(crate) mod place;
 pub mod plugins;
 pub mod rate_limit;
 pub mod sandbox;
@@ -85,6 +86,8 @@ pub struct Config {
     pub chat: BTreeMap<String, chat::Chat>,
     /// Scripts.
     pub scripts: scripts::Scripts,
+    /// How agents are run.
+    pub agents: agents::Agents,
 }
 
 /// What overrides the file: the environment, and before it the command line.
@@ -216,7 +219,8 @@ impl Config {
         calendars::check(&self.calendars)?;
         self.github.as_ref().map_or(Ok(()), github::GitHub::check)?;
         chat::check(&self.chat)?;
-        self.scripts.check()
+        self.scripts.check()?;
+        self.agents.check()
     }
 
     /// What the gate is told.

@@ -11,6 +11,7 @@ use covenant_store::Store;
 use covenant_tools::recall::Recall;
 use parking_lot::RwLock;
 
+use crate::agents::roster::Roster;
 use crate::anchor::Anchor;
 use crate::config::{Config, Overrides};
 use crate::home::Home;
@@ -56,6 +57,8 @@ pub(crate) struct Daemon {
     pub(crate) spans: Export,
     /// Which external servers are wanted, and the fleet of them.
     pub(crate) desk: Desk,
+    /// The agents there are, and what they do.
+    pub(crate) agents: Roster,
     /// What everybody remembers.
     pub(crate) recall: Arc<Recall>,
     /// What makes its built-in tools.

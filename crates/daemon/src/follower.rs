@@ -122,12 +122,16 @@ async fn keep_young(daemon: &Daemon) {
     }
 }
 
-/// Removes rows before that moment from the log, and then from the index.
+/// Removes rows before that moment from the log, and then from the index; intents that were over by then go with their rows.
 pub(crate) async fn prune(daemon: &Daemon, before: Timestamp) -> Result<Pruned, Fault> {
     let pruned = daemon.gate.audit().prune(before).await?;
     if pruned.rows > 0 {
         daemon.store.prune_audit_index(&daemon.chain, pruned.first_kept).await?;
         tracing::info!(target: "covenant", rows = pruned.rows, "old audit rows were removed");
+    }
+    let intents = daemon.store.prune_intents(before).await?;
+    if intents > 0 {
+        tracing::info!(target: "covenant", rows = intents, "old intents and receipts were removed");
     }
     Ok(pruned)
 }

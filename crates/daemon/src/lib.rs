@@ -1,5 +1,6 @@
 //! The daemon: assembles the parts, listens, serves the API, and stops. Read `start.rs` first.
 
+pub mod agents;
 mod anchor;
 pub mod atomic;
 pub mod config;

@@ -88,16 +88,26 @@ impl Runs {
     /// its way to the daemon, where its scratch directory is made, what it must not see, and whether every promise must
     /// be kept, which the configuration can ask for and the order cannot take back.
     pub async fn start(&self, order: Order, scrub: Scrub) -> Result<Run, StartError> {
-        self.start_heard(order, Errors { scrub, hear: None }).await
+        self.start_heard(order, Errors { scrub, hear: None, aloud: false }).await
     }
 
     /// The same, with a word on what is done with its standard error.
-    pub async fn start_heard(&self, mut order: Order, errors: Errors) -> Result<Run, StartError> {
+    pub async fn start_heard(&self, order: Order, errors: Errors) -> Result<Run, StartError> {
+        let token = token::from_random(random::bytes().map_err(StartError::Token)?);
+        self.start_as(order, errors, &token).await
+    }
+
+    /// The same, for a program that shows this token at the daemon and at the proxy, if it is in a sandbox.
+    pub async fn start_as(
+        &self,
+        mut order: Order,
+        errors: Errors,
+        token: &Secret,
+    ) -> Result<Run, StartError> {
         let Some(sandbox) = &mut order.sandbox else {
             return Ok(Run::new(self.nursery.start_heard(order, errors).await?, None));
         };
         self.settings.home.prepare_runs()?;
-        let token = token::from_random(random::bytes().map_err(StartError::Token)?);
         let ours = self.sandbox();
         sandbox.scratch = ours.scratch;
         sandbox.hidden.extend(ours.hidden);
@@ -106,7 +116,7 @@ impl Runs {
         sandbox.door = Some(Door { url, token: token.reveal().to_owned() });
         let name = order.name.clone();
         let mut child = self.nursery.start_heard(order, errors).await?;
-        let serving = self.serve(&name, &token, child.take_doors()).map_err(StartError::Doors)?;
+        let serving = self.serve(&name, token, child.take_doors()).map_err(StartError::Doors)?;
         let ended = child.ended();
         let serving = tokio::spawn(async {
             tokio::select! {

@@ -1,5 +1,6 @@
 //! How a daemon comes to be: a list of parts, each made from the ones before it. Nothing is decided here.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +10,11 @@ use covenant_gate::gate::Parts as GateParts;
 use covenant_gate::provider::{Completions, Prompts, Resources};
 use covenant_gate::{Clock, Fault, Gate, SystemClock, Tool, ToolRegistry};
 use covenant_model::audit::Kind;
-use covenant_runner::nursery::Launcher;
+use covenant_runner::nursery::{Launcher, Nursery};
 use covenant_store::Store;
 use parking_lot::RwLock;
 
+use crate::agents::roster::{self, Roster};
 use crate::anchor::{self, Anchor};
 use crate::config::audit::Sink;
 use crate::config::grounds::Grounds;
@@ -32,7 +34,7 @@ use crate::logging::{Echo, Logs};
 use crate::neighbours;
 use crate::otlp::Export;
 use crate::running::{self, Running};
-use crate::runs;
+use crate::runs::{self, Runs};
 use crate::secrets::{Secrets, SecretsError};
 use crate::servers::{Desk, Outfit, Reading, watch};
 use crate::shutdown::{self, Stop};
@@ -140,7 +142,8 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     let files = running::raise_file_limit();
     let fresh = first::is_fresh(&home, &config);
     let store = Store::open(&config.database.url, home.root()).await?;
-    let chain = crate::identity::to_hex(identity.signing.verifying_key().as_bytes());
+    let key = identity.signing.verifying_key().to_bytes();
+    let chain = crate::identity::to_hex(&key);
     let audit = match config.audit.sink {
         Sink::Files => open_audit(&home, &config, &identity, &clock)?,
         Sink::Database => open_audit_in(&store, &chain, &identity, &clock).await?,
@@ -157,17 +160,26 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     remarks.extend(toolbox.unfit());
     let listeners = listen::listen(&socket, &config.http)?;
     let listen = listeners.addresses();
-    let outfit = Outfit {
-        nursery,
-        home: &home,
-        settings: &settings,
-        listen: &listen,
+    let runs = runs_of(nursery, &home, &settings, &listen);
+    let outfit = Outfit { runs: runs.clone(), home: &home, gate: &gate, environment: &environment };
+    let agents = Roster::new(roster::Outfit {
+        runs,
         gate: &gate,
+        home: &home,
+        memory: home.memory(),
+        store: &store,
+        chain: &chain,
+        key,
+        settings: &settings,
         environment: &environment,
-    };
+        clock: &clock,
+    });
+    agents.take_up(&store, &chain, &*clock).await?;
+    remarks.extend(agents.read(&gate).await?.remarks());
     let daemon = Arc::new(Daemon {
         anchor: Anchor::new(anchor_at),
         desk: Desk::new(outfit.fleet()),
+        agents,
         sessions: Sessions::new(Arc::clone(&store), serve::most_streams(files)),
         recall: notes::recall(&home, &clock),
         bodies: Bodies::new(),
@@ -290,6 +302,18 @@ async fn open_gate(
         completions: extra.completions,
     };
     Ok(Gate::open(parts).await?)
+}
+
+/// What starts programs: for this home, by its configuration in effect.
+fn runs_of(nursery: Nursery, home: &Home, settings: &Arc<RwLock<Settings>>, listen: &[SocketAddr]) -> Runs {
+    let settings = Arc::clone(settings);
+    let usual = SocketAddr::from((Ipv4Addr::LOCALHOST, 8421));
+    let settings = runs::Settings {
+        home: home.clone(),
+        config: Arc::new(move || Arc::clone(&settings.read().config)),
+        daemon: listen.first().copied().unwrap_or(usual),
+    };
+    Runs::new(nursery, settings)
 }
 
 fn serve_all(daemon: &Arc<Daemon>, listeners: Listeners, files: u64) {

@@ -133,6 +133,15 @@ pub(crate) fn tree(top: &Path, most: usize) -> Result<(), Distrust> {
     Ok(())
 }
 
+/// The part of that path that other users may not read, or not pass through.
+pub(crate) fn closed_to_others(path: &Path) -> Option<PathBuf> {
+    let closed =
+        |part: &Path, bits: u32| part.metadata().is_ok_and(|metadata| metadata.mode() & bits != bits);
+    let bits = if path.is_dir() { 0o005 } else { 0o004 };
+    let above = path.ancestors().skip(1).find(|part| closed(part, 0o001));
+    above.or(Some(path).filter(|path| closed(path, bits))).map(Path::to_owned)
+}
+
 /// What was read.
 pub struct Content {
     /// The bytes.
@@ -220,6 +229,24 @@ mod tests {
         let (_dir, path) = file(0o644);
         assert!(matches!(read(&path, Kind::Private), Err(Distrust::Readable { .. })));
         assert_eq!(read(&path, Kind::Program).unwrap().unwrap().bytes, b"x = 1");
+    }
+
+    #[test]
+    fn what_is_closed_to_others_is_named_with_the_directory_that_closes_it() {
+        let (dir, path) = file(0o644);
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(closed_to_others(&path), None);
+        assert_eq!(closed_to_others(dir.path()), None);
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        assert_eq!(closed_to_others(&path).as_deref(), Some(dir.path()));
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
+        assert_eq!(
+            closed_to_others(dir.path()).as_deref(),
+            Some(dir.path()),
+            "it can be entered and not listed"
+        );
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(closed_to_others(&path), Some(path));
     }
 
     #[test]

@@ -35,10 +35,11 @@ const SECTIONS: &[Section] = &[
     Section { name: "github", used: super::github::KEYS, later: &[] },
     Section { name: "chat", used: super::chat::KEYS, later: &[] },
     Section { name: "scripts", used: super::scripts::KEYS, later: &[] },
+    Section { name: "agents", used: super::agents::KEYS, later: &[] },
 ];
 
 /// Sections that are part of the documented surface and that this version does not read.
-const LATER: &[&str] = &["agents", "oidc"];
+const LATER: &[&str] = &["oidc"];
 
 /// The section of external servers, whose entries are warned about where they are read.
 const SERVERS: &str = "mcp";

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// The line and column of that byte of the text.
-pub(super) fn of(text: &str, offset: usize) -> (usize, usize) {
+pub(crate) fn of(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;

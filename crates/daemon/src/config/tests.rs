@@ -79,6 +79,10 @@ fn each_section_refuses_what_makes_no_sense_and_names_the_key_and_its_place() {
         ("[plugins]\ndirs = [\"\"]", "`plugins.dirs` holds an empty path"),
         ("[plugins]\ndirs = \"plugins\"", "`plugins.dirs`: invalid type"),
         ("[workspace]\npath = \"\"", "`workspace.path` is empty"),
+        ("[agents]\nconcurrency = 0", "`agents.concurrency` must lie between 1 and 256"),
+        ("[agents]\nconcurrency = 257", "`agents.concurrency` must lie between 1 and 256"),
+        ("[agents]\nconcurrency = \"4\"", "`agents.concurrency`: invalid type"),
+        ("[agents]\nenforce_budget = 1", "`agents.enforce_budget`: invalid type"),
         ("[workspace]\npath = [1]", "`workspace.path`: invalid type"),
     ] {
         let refused = refused(text);
@@ -99,14 +103,14 @@ fn an_address_that_others_reach_needs_tls_or_a_proxy() {
 
 #[test]
 fn unknown_keys_are_warned_about_by_path_and_later_ones_say_so() {
-    let text = "[http]\nlisen = \"x\"\n[htpp]\nx = 1\n[agents]\nx = 1\n[vault]\nx = 1\n[chat.team]\nprovider = \"slack\"\ntoken = \"${secret:T}\"\nx = 1\n[[calendars]]\nname = \"a\"\npath = \"a.ics\"\nx = 1\n";
+    let text = "[http]\nlisen = \"x\"\n[htpp]\nx = 1\n[oidc]\nx = 1\n[vault]\nx = 1\n[chat.team]\nprovider = \"slack\"\ntoken = \"${secret:T}\"\nx = 1\n[[calendars]]\nname = \"a\"\npath = \"a.ics\"\nx = 1\n";
     let warnings = parse(text).unwrap().warnings;
     assert_eq!(
         warnings,
         [
             "config.toml, line 2: `http.lisen` is not a known key; [http] has listen, tls_cert, tls_key, behind_proxy, public_url, allowed_hosts, session_idle_secs, max_sessions, remote_admin",
             "config.toml, line 3: [htpp] is not a known section",
-            "config.toml, line 5: [agents] is not used by this version",
+            "config.toml, line 5: [oidc] is not used by this version",
             "config.toml, line 8: `vault.x` is not a known key; [vault] has path, git_sync",
             "config.toml, line 12: `chat.team.x` is not a known key; [chat.team] has provider, token, base_url, url",
             "config.toml, line 16: `calendars.x` is not a known key; [calendars] has name, url, path",

@@ -1,9 +1,11 @@
 //! The REST API, one file per resource. Nothing is decided here that the gate decides.
 
+pub(crate) mod agents;
 pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod capabilities;
 pub(crate) mod clients;
+pub(crate) mod intents;
 pub(crate) mod list;
 pub(crate) mod memory;
 pub(crate) mod scripts;

@@ -274,9 +274,15 @@ impl<'a> Asker<'a> {
     /// Keeps a session that has begun; the id its client shows from now on.
     async fn open(&self, session: Arc<Session>, id: &Id) -> Result<HeaderValue, Early> {
         let (now, limits) = (self.daemon.clock.now(), limits(self.daemon));
-        let (daemon, principal) = (self.daemon.clone(), self.caller.principal().clone());
-        let opened =
-            self.whole(async move { daemon.sessions.open(session, &principal, now, limits).await }).await;
+        let (daemon, caller) = (self.daemon.clone(), self.caller.clone());
+        let opened = self.whole(async move {
+            let (id, slot) = daemon.sessions.open(session, &caller, now, limits).await?;
+            if caller.dispatch().is_some() {
+                tokio::spawn(async move { daemon.sessions.close_with_its_run(&slot).await });
+            }
+            Ok(id)
+        });
+        let opened = opened.await;
         let value = opened.and_then(|id| {
             HeaderValue::try_from(id).map_err(|error| Fault::new("no session id could be made", error))
         });

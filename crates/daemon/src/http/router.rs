@@ -9,7 +9,10 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, delete, get, post, put};
 use http::StatusCode;
 
-use super::api::{approvals, audit, capabilities, clients, memory, scripts, secrets, servers, status, tools};
+use super::api::{
+    agents, approvals, audit, capabilities, clients, intents, memory, scripts, secrets, servers, status,
+    tools,
+};
 use super::reply::Failure;
 use super::{openapi, upgrade};
 use crate::daemon::Daemon;
@@ -43,6 +46,14 @@ fn routes() -> Vec<(&'static str, MethodRouter<Arc<Daemon>>)> {
         ("/api/v1/clients/{name}", delete(clients::revoke)),
         ("/api/v1/scripts", get(scripts::list)),
         ("/api/v1/scripts/{name}", get(scripts::show)),
+        ("/api/v1/agents", get(agents::list)),
+        ("/api/v1/agents/reload", post(agents::reload)),
+        ("/api/v1/agents/usage", get(agents::usage)),
+        ("/api/v1/agents/{id}", get(agents::show)),
+        ("/api/v1/intents", get(intents::list).post(intents::send)),
+        ("/api/v1/intents/{id}", get(intents::show)),
+        ("/api/v1/intents/{id}/cancel", post(intents::cancel)),
+        ("/api/v1/intents/{id}/events", get(intents::events)),
         ("/api/v1/secrets", get(secrets::list)),
         ("/api/v1/secrets/{name}", put(secrets::set).delete(secrets::remove)),
         ("/api/v1/memory/search", get(memory::search)),

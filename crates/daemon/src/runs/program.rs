@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use covenant_runner::interpreter::{self, Interpreter, InterpreterError};
 
+/// Where programs lie on every system; what else is on our PATH is out of a sandbox's sight.
+const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 /// Why there is no such program.
 #[derive(Debug, thiserror::Error)]
 pub enum NoProgram {
@@ -63,6 +66,16 @@ pub fn joined(read: Vec<PathBuf>, write: &[PathBuf], needed: Vec<PathBuf>) -> Ve
     let named = [&*read, write].concat();
     let is_named = |path: &PathBuf| named.iter().any(|named| path.starts_with(named));
     read.into_iter().chain(needed.into_iter().filter(|path| !is_named(path))).collect()
+}
+
+/// The PATH of a sandboxed program: what came with an interpreter lies beside it.
+pub fn path_beside(file: &Path) -> String {
+    let beside = file.parent().and_then(Path::to_str).unwrap_or_default();
+    if SYSTEM_PATH.split(':').any(|known| known == beside) {
+        SYSTEM_PATH.to_owned()
+    } else {
+        format!("{beside}:{SYSTEM_PATH}")
+    }
 }
 
 /// A program that needs its own file alone. By the name it was given, which may say what it does (busybox), where that

@@ -1,6 +1,7 @@
 //! The keys of an entry: which there are, what each must be, and what a misspelt one was meant to be.
 
 use covenant_model::server::{BadEntry, Entry, Lookup, Plan, Reach};
+use covenant_model::spelling::nearest;
 use reqwest::Url;
 use serde_json::{Map, Value};
 
@@ -154,36 +155,13 @@ fn mistake(error: &str) -> String {
 }
 
 fn meant(key: &str) -> String {
-    let near = || {
-        let distances = KEYS.iter().map(|(known, _)| (distance(key, known), *known));
-        distances.filter(|(distance, known)| *distance <= 2 && *distance < known.len()).min()
-    };
+    let near = || nearest(key, KEYS.iter().map(|(known, _)| *known));
     let other = MEANT.iter().find(|(other, _)| *other == key).map(|(_, name)| *name);
-    if let Some(name) = other.or_else(|| near().map(|(_, known)| known)) {
+    if let Some(name) = other.or_else(near) {
         return format!("did you mean `{name}`?");
     }
     let known: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
     format!("an entry has {}", known.join(", "))
-}
-
-/// How many characters must be put in, taken out or changed; a large number for a key that is long.
-fn distance(one: &str, two: &str) -> usize {
-    if one.len() > 32 {
-        return usize::MAX;
-    }
-    let mut row: Vec<usize> = (0..=two.chars().count()).collect();
-    for (line, a) in one.chars().enumerate() {
-        let mut corner = line;
-        let mut left = line + 1;
-        let mut next = vec![left];
-        for (b, above) in two.chars().zip(row.iter().skip(1)) {
-            left = (corner + usize::from(a != b)).min(above + 1).min(left + 1);
-            corner = *above;
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -255,7 +233,5 @@ mod tests {
             assert!(entry.is_ok() && remarks.len() == 1, "{key}: {remarks:?}");
             assert!(remarks[0].1.contains(part), "{remarks:?}");
         }
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("kitten", "sitting"), 3);
     }
 }

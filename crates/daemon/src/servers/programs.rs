@@ -55,7 +55,7 @@ impl Programs {
         let order = order.await.map_err(|_| "the daemon is stopping".to_owned())??;
         let _place = self.room.enter()?;
         // The runner writes each line to the daemon's log too, at a pace that no program can raise.
-        let errors = Errors { scrub: self.scrub(), hear: Some(log) };
+        let errors = Errors { scrub: self.scrub(), hear: Some(log), aloud: false };
         let run = self.runs.start_heard(order, errors).await;
         Ok(Box::new(run.map_err(|error| error.to_string())?))
     }

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use covenant_gate::{CallError, Caller, Fault, Gate, random};
 use covenant_mcp::server::Session;
-use covenant_model::principal::Principal;
+use covenant_model::principal::{Kind, Principal};
 use covenant_model::session::{SessionBounds, SessionRecord};
 use covenant_model::time::Timestamp;
 use covenant_store::Store;
@@ -46,6 +46,8 @@ pub(crate) struct Slot {
     pub(crate) session: Arc<Session>,
     key: Key,
     principal: Principal,
+    /// The run of an agent that opened it. Another run of the same agent may act for somebody else.
+    run: Option<Caller>,
     /// When it was last used, in milliseconds.
     used: AtomicU64,
     /// Up to when that is written down.
@@ -104,7 +106,7 @@ impl Drop for Place {
 impl Slot {
     fn new(
         key: Key,
-        principal: Principal,
+        (principal, run): (Principal, Option<Caller>),
         session: Arc<Session>,
         used: Timestamp,
         written: Timestamp,
@@ -113,6 +115,7 @@ impl Slot {
             session,
             key,
             principal,
+            run,
             used: AtomicU64::new(used.millis()),
             written: AtomicU64::new(written.millis()),
             held: AtomicUsize::new(0),
@@ -133,7 +136,9 @@ impl Slot {
 
     /// It, if it is that caller's and not over; it is used now.
     fn used_by(self: &Arc<Self>, caller: &Caller, now: Timestamp, limits: Limits) -> Option<Arc<Self>> {
-        let theirs = self.principal == *caller.principal() && !self.is_idle(now.minus(limits.idle));
+        let theirs = self.principal == *caller.principal()
+            && self.run.as_ref().is_none_or(|run| run.is(caller))
+            && !self.is_idle(now.minus(limits.idle));
         theirs.then(|| {
             self.used.fetch_max(now.millis(), Ordering::Relaxed);
             self.clone()
@@ -188,10 +193,11 @@ impl Sessions {
     pub(crate) async fn open(
         &self,
         session: Arc<Session>,
-        principal: &Principal,
+        caller: &Caller,
         now: Timestamp,
         limits: Limits,
-    ) -> Result<String, Fault> {
+    ) -> Result<(String, Arc<Slot>), Fault> {
+        let principal = caller.principal();
         let id = URL_SAFE_NO_PAD.encode(random::bytes::<32>()?);
         let Some(key) = key(&id) else { return Err(Fault::new("no session id could be made", "its shape")) };
         let record = SessionRecord {
@@ -214,15 +220,28 @@ impl Sessions {
         }
         let gone = self.store.add_session(record, bounds).await?;
         self.changed_by(1, gone.len());
-        let slot = Slot::new(key, principal.clone(), session, now, now);
+        let run = caller.dispatch().map(|_| caller.clone());
+        let slot = Slot::new(key, (principal.clone(), run), session, now, now);
         let mut table = self.table.write();
         let ended: Vec<_> = gone.iter().filter_map(|key| table.remove(key)).collect();
-        table.insert(key, slot);
+        table.insert(key, Arc::clone(&slot));
         drop(table);
         for slot in &ended {
             slot.end();
         }
-        Ok(id)
+        Ok((id, slot))
+    }
+
+    /// Ends the session of a run with the run.
+    pub(crate) async fn close_with_its_run(&self, slot: &Slot) {
+        let Some(run) = &slot.run else { return };
+        tokio::select! {
+            () = run.over() => {}
+            () = slot.over.cancelled() => return,
+        }
+        if let Err(fault) = self.close(slot).await {
+            tracing::warn!(target: "mcp", cause = fault.cause(), "the session of a run could not be ended: {fault}");
+        }
     }
 
     /// The caller's session of that id, if it is known here. One that is unknown, over, or another's is none, all alike.
@@ -249,8 +268,12 @@ impl Sessions {
             return Ok(slot.used_by(caller, now, limits));
         }
         let Some(record) = self.store.session(key).await? else { return Ok(None) };
+        if record.principal.kind() == Kind::Agent {
+            // That of a run which an earlier daemon left, or another one has.
+            return Ok(None);
+        }
         let Some(session) = Session::restored(gate.clone(), &record.state) else { return Ok(None) };
-        let slot = Slot::new(key, record.principal, session, record.used_at, record.used_at);
+        let slot = Slot::new(key, (record.principal, None), session, record.used_at, record.used_at);
         let slot = self.table.write().entry(key).or_insert(slot).clone();
         Ok(slot.used_by(caller, now, limits))
     }

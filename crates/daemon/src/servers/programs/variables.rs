@@ -9,6 +9,7 @@ use covenant_model::server::Program;
 use covenant_runner::order::Network;
 
 use crate::daemon::Environment;
+use crate::runs::program;
 
 /// Variables every program may need.
 const PLAIN: &[&str] = &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR"];
@@ -50,9 +51,6 @@ const PROXY: &[&str] = &[
 /// What a sandbox sets, whatever is asked for.
 const DECIDED: &[&str] = &["HOME", "TMPDIR"];
 
-/// Where programs lie on every system; what else is on our PATH is out of a sandbox's sight.
-const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
 /// What a program without a sandbox gets.
 pub(super) fn open(program: &Program, environment: &Environment) -> Vec<(String, String)> {
     let all = [PLAIN, LOCALE, AUTHORITIES, PROXY].concat();
@@ -80,18 +78,8 @@ pub(super) fn confined(
     }
     names.retain(|name| !decided(name));
     let mut inherited = inherited(&names, environment);
-    inherited.insert("PATH".to_owned(), path_beside(file));
+    inherited.insert("PATH".to_owned(), program::path_beside(file));
     Ok(together(inherited, &program.env))
-}
-
-/// What came with an interpreter lies beside it.
-fn path_beside(file: &Path) -> String {
-    let beside = file.parent().and_then(Path::to_str).unwrap_or_default();
-    if SYSTEM_PATH.split(':').any(|known| known == beside) {
-        SYSTEM_PATH.to_owned()
-    } else {
-        format!("{beside}:{SYSTEM_PATH}")
-    }
 }
 
 fn inherited(names: &[&str], environment: &Environment) -> BTreeMap<String, String> {
