@@ -32,6 +32,7 @@ Examples:
   covenant tools call echo --args '{\"text\":\"hi\"}'
   covenant clients add claude --preset read-only   # a token for an MCP client
   covenant mcp add time uvx mcp-server-time     # a server behind the gate
+  covenant intent \"what is new?\"                # ask an agent
   covenant --mcp                                # speak MCP on stdin and stdout
   covenant audit recent                         # see what happened
 
@@ -100,6 +101,11 @@ pub(crate) enum Command {
     Approvals(cmd::approvals::Approvals),
     #[command(subcommand, after_help = cmd::scripts::EXAMPLES)]
     Scripts(cmd::scripts::Scripts),
+    #[command(subcommand, after_help = cmd::agents::EXAMPLES)]
+    Agents(cmd::agents::Agents),
+    Intent(cmd::intents::Send),
+    #[command(subcommand, after_help = cmd::intents::EXAMPLES)]
+    Intents(cmd::intents::Intents),
     #[command(subcommand, after_help = cmd::audit::EXAMPLES)]
     Audit(cmd::audit::Audit),
     #[command(subcommand, after_help = cmd::sandbox::EXAMPLES)]

@@ -22,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a tool may take: more than the daemon's own limit for a call, which then says why.
 const CALL_PATIENCE: Duration = Duration::from_mins(15);
 
+/// How long an intent may take: its turn comes within an hour, and its agent has a day at most.
+const INTENT_PATIENCE: Duration = Duration::from_hours(26);
+
 /// How long a connection may take: a daemon that accepts nothing for so long hangs.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -128,6 +131,11 @@ impl Client {
     /// Sends a call, which may take as long as tools take.
     pub(crate) fn call(&self, path: &str, body: &impl Serialize) -> Result<Vec<u8>, Failure> {
         self.exchange(Method::POST, path, encode(body)?, CALL_PATIENCE)
+    }
+
+    /// Sends an intent, which may wait for its turn and then take as long as its agent may.
+    pub(crate) fn call_long(&self, path: &str, body: &impl Serialize) -> Result<Vec<u8>, Failure> {
+        self.exchange(Method::POST, path, encode(body)?, INTENT_PATIENCE)
     }
 
     /// Reads a stream line by line, without the line breaks, until it ends or the reader has enough.

@@ -1,5 +1,6 @@
 //! One file per group of commands. Here only: which words lead to which file, and how it all ends.
 
+pub(crate) mod agents;
 pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod capabilities;
@@ -7,6 +8,7 @@ pub(crate) mod clients;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod intents;
 pub(crate) mod lifecycle;
 pub(crate) mod logs;
 pub(crate) mod mcp;
@@ -89,6 +91,9 @@ fn dispatch(line: CommandLine) -> Result<Exit, Failure> {
             Command::Clients(clients) => clients.run(&setting()?),
             Command::Approvals(approvals) => approvals.run(&setting()?),
             Command::Scripts(scripts) => scripts.run(&setting()?),
+            Command::Agents(agents) => agents.run(&setting()?),
+            Command::Intent(intent) => intent.run(&setting()?),
+            Command::Intents(intents) => intents.run(&setting()?),
             Command::Audit(audit) => audit.run(&setting()?),
             Command::Sandbox(sandbox) => sandbox.run(&setting()?),
             Command::Secrets(secrets) => secrets.run(&setting()?),

@@ -5,8 +5,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::exit::Failure;
 
 /// Commands that come later.
-const COMMANDS: [&str; 10] =
-    ["agents", "backup", "dashboard", "intent", "intents", "local", "restore", "store", "team", "tokens"];
+const COMMANDS: [&str; 7] = ["backup", "dashboard", "local", "restore", "store", "team", "tokens"];
 
 /// Commands of the group `mcp` that come later.
 const SERVERS: [&str; 4] = ["approve", "diff", "import", "login"];

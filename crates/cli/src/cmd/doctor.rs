@@ -1,6 +1,7 @@
 //! `covenant doctor`: looks at everything a daemon needs, and says what is wrong and what to do. Changes nothing, starts
 //! no daemon, works with and without one.
 
+mod agents;
 mod daemon;
 mod files;
 mod machine;
@@ -95,6 +96,7 @@ impl Doctor {
         findings.extend(files::identity(&setting.home));
         findings.extend(daemon::all(setting));
         findings.extend(servers::all(setting));
+        findings.extend(agents::all(setting));
         findings.extend(files::audit(&setting.home));
         findings.extend(machine::all(setting));
         findings.push(sandbox::all(setting));
