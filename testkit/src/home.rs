@@ -10,7 +10,20 @@ use crate::stdio::StdioClient;
 pub struct Home {
     directory: PathBuf,
     program: PathBuf,
-    _removed_with_us: Option<tempfile::TempDir>,
+    removed_with_us: Option<tempfile::TempDir>,
+}
+
+/// A daemon that a command started in the background would outlive its home.
+impl Drop for Home {
+    #[expect(clippy::disallowed_methods, reason = "tests start the program as a person would")]
+    fn drop(&mut self) {
+        if self.removed_with_us.is_some() && self.path().join("sock").exists() {
+            let mut stop = std::process::Command::new(&self.program);
+            stop.args(["--no-start", "stop"]).env("COVENANT_HOME", self.path()).env_remove("COVENANT_TOKEN");
+            // Where none runs any more there is nothing to stop.
+            drop(stop.output());
+        }
+    }
 }
 
 impl Home {
@@ -23,13 +36,20 @@ impl Home {
         Self {
             directory: directory.path().to_owned(),
             program: program.into(),
-            _removed_with_us: Some(directory),
+            removed_with_us: Some(directory),
         }
     }
 
     /// A home inside a directory that the test keeps.
     pub fn within(directory: &Path, program: impl Into<PathBuf>) -> Self {
-        Self { directory: directory.to_owned(), program: program.into(), _removed_with_us: None }
+        Self { directory: directory.to_owned(), program: program.into(), removed_with_us: None }
+    }
+
+    /// The same home, in which another program runs.
+    #[must_use]
+    pub fn run_by(mut self, program: impl Into<PathBuf>) -> Self {
+        self.program = program.into();
+        self
     }
 
     /// The value of `COVENANT_HOME`.

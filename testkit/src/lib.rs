@@ -13,6 +13,7 @@ pub mod home;
 pub mod http;
 pub mod mcp;
 pub mod postgres;
+pub mod program;
 pub mod prometheus;
 pub mod service;
 pub mod sqlite;
