@@ -176,7 +176,7 @@ fn an_unreadable_home_is_refused_with_the_way_out() {
     home.write("config.toml", "");
     std::fs::set_permissions(home.beside(""), std::fs::Permissions::from_mode(0o755)).unwrap();
     let program = home.beside("covenant");
-    std::fs::copy(home.program(), &program).unwrap();
+    covenant_testkit::program::copy(home.program(), &program);
     let ran = Home::within(&home.beside(""), program).command(&["up"]).uid(65534).run();
     assert_ne!(ran.code(), 0);
     assert!(ran.stderr.contains(home.path().to_str().unwrap()), "{}", ran.stderr);

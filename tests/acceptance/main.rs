@@ -15,6 +15,8 @@ mod arawn;
 mod bad_input;
 mod clients;
 mod conformance;
+#[cfg(target_os = "linux")]
+mod cov_agent;
 mod cov_mcp;
 mod durability;
 mod fleet;

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use self::ask::{Answer, Ask};
 use self::described::{Described, Operation};
+use crate::cov_agent::stage::{Language, install};
 use crate::{home, now};
 
 /// Operations of another shape: `mcp.rs` asks for those of MCP, the tests of the metrics for the last.
@@ -70,6 +71,8 @@ fn every_operation_answers_as_described() {
     std::fs::write(home.path().join("scripts/bytes.star"), [0xff]).unwrap();
     home.write("config.toml", "[rate_limit]\nrate = 0\n");
     home.write("memory/user@local/MEMORY.md", "Deploy on Friday.");
+    install(&home, "research", Language::Python, "");
+    home.write("agents/bad.toml", "[agent]\n");
     let api = Api::start(&home);
     let mut asked = BTreeSet::new();
     let mut expect = |status, id: &str, name: &str, query: &str, body: Value| {
@@ -160,6 +163,24 @@ fn every_operation_answers_as_described() {
         expect(200, asked, "dead", "", json!(null));
     }
     expect(200, "connectServer", "fixture", "", json!(null));
+    for asked in ["listAgents", "reloadAgents", "agentUsage", "showAgent"] {
+        expect(200, asked, "research@local", "", json!(null));
+    }
+    let said = expect(200, "sendIntent", "", "", json!({"text": "say hi", "agent": "research"})).json();
+    assert_eq!((&said["status"], &said["text"]), (&json!("ok"), &json!("hi")));
+    let said = said["intent_id"].as_str().unwrap();
+    let body =
+        json!({"text": "stay", "agent": "research@local", "priority": "high", "parent": said, "wait": false});
+    let stays = expect(202, "sendIntent", "", "", body).json();
+    let stays = stays["intent_id"].as_str().unwrap();
+    expect(200, "listIntents", "", "?agent=research@local", json!(null));
+    expect(200, "showIntent", stays, "", json!(null));
+    expect(200, "cancelIntent", stays, "", json!(null));
+    for id in [said, stays] {
+        expect(200, "showIntent", id, "", json!(null));
+        expect(200, "followIntent", id, "", json!(null));
+    }
+    expect(200, "agentUsage", "", "?hours=2", json!(null));
     expect(200, "recentRows", "", "?limit=1000&since=2026-01-01", json!(null));
     expect(200, "watchRows", "", "?from=1", json!(null));
     expect(200, "takeCheckpoint", "", "", json!(null));
@@ -179,6 +200,7 @@ fn absent(path: &str) -> &'static str {
     match path.split('/').nth(3).unwrap() {
         "approvals" => "appr_aaaaaaaaaaaaaaa",
         "capabilities" => "grant_aaaaaaaaaaaaaaa",
+        "intents" => "00000000-0000-4000-8000-000000000000",
         "secrets" => "NOTHING",
         _ => "nothing",
     }
@@ -198,10 +220,14 @@ fn wrong(api: &Api<'_>, client: &str, operation: &Operation, status: u16) -> Opt
         401 => plain,
         403 if operation.is_administration() => plain.token(client),
         403 => Ask { host: Some("evil.example.org".to_owned()), ..plain.token(ours) },
+        404 if operation.id == "sendIntent" => {
+            Ask { body: Some(r#"{"text":"x","agent":"nothing"}"#.to_owned()), ..plain.token(ours) }
+        }
         404 => operation.at(absent(path), "").token(ours),
         413 => Ask { body: Some(format!("{{\"x\":\"{}\"}}", "x".repeat(4096))), ..plain.token(ours) },
         422 if operation.takes_a_body() => Ask { body: Some("[]".to_owned()), ..plain.token(ours) },
         422 if operation.id == "removeSecret" => operation.at("lower", "").token(ours),
+        422 if operation.id == "agentUsage" => operation.at("", "?hours=100001").token(ours),
         422 if operation.id != "reload" => operation.at("", "?limit=100001").token(ours),
         _ => return None,
     })
@@ -212,6 +238,7 @@ fn every_error_is_given_as_described() {
     let home = home();
     let kept = "[[mcp.servers]]\nname = \"kept\"\ncommand = \"true\"\nenabled = false\n";
     home.write("config.toml", &format!("[rate_limit]\nrate = 0\n[limits]\nrequest_bytes = 2048\n{kept}"));
+    install(&home, "research", Language::Python, "[capabilities]\nrequired = [\"tool.web_search\"]\n");
     let api = Api::start(&home);
     let client = home.run(&["clients", "add", "eve"]).ok().stdout.trim().to_owned();
     let mut given = BTreeSet::new();
@@ -231,6 +258,15 @@ fn every_error_is_given_as_described() {
         api.expect(status, id, name, "", &body)
     };
     expect(403, "callTool", "echo", json!({"arguments": {"text": "x"}}));
+    let intent = json!({"text": "say hi", "agent": "research"});
+    expect(403, "sendIntent", "", intent.clone());
+    expect(201, "grantCapability", "", json!({"subject": "user@local", "action": "tool.web_search"}));
+    let said = expect(200, "sendIntent", "", intent.clone()).json();
+    expect(409, "cancelIntent", said["intent_id"].as_str().unwrap(), json!(null));
+    expect(422, "sendIntent", "", json!({"text": " ", "agent": "research", "parent": said["intent_id"]}));
+    let asks = json!({"subject": "user@local", "action": "tool.web_search", "approval": "ask"});
+    expect(201, "grantCapability", "", asks);
+    expect(409, "sendIntent", "", intent);
     expect(409, "addClient", "", json!({"name": "eve"}));
     expect(409, "addServer", "", json!({"name": "kept", "command": "true"}));
     expect(
@@ -274,10 +310,20 @@ fn limited() -> Vec<(String, u16)> {
     home.write("config.toml", "[rate_limit]\nrate = 0.001\nburst = 1\n");
     let api = Api::start(&home);
     let token = home.run(&["clients", "add", "busy"]).ok().stdout.trim().to_owned();
-    let ids = ["listTools", "showTool", "callTool"];
+    let ids = [
+        "listTools",
+        "showTool",
+        "callTool",
+        "sendIntent",
+        "listIntents",
+        "showIntent",
+        "cancelIntent",
+        "followIntent",
+    ];
     let answers = ids.map(|id| {
         let operation = api.described.operation(id);
-        let ask = operation.at("clock", "").token(&token);
+        let mut ask = operation.at("clock", "").token(&token);
+        ask.body = (id == "sendIntent").then(|| r#"{"text":"x"}"#.to_owned());
         let answer = covenant_testkit::wait::until("it asks too often", || {
             Some(ask.send(api.port)).filter(|answer| answer.status == 429)
         });
@@ -294,10 +340,16 @@ fn head_is_get_without_a_body() {
     // Of every kind there is one of that name.
     home.write("config.toml", "[[mcp.servers]]\nname = \"echo\"\ncommand = \"true\"\nenabled = false\n");
     home.write("scripts/echo.star", "result = 1\n");
+    install(&home, "echo", Language::Python, "");
     let api = Api::start(&home);
     let waits = asked(&home, "x");
+    let said = home.run(&["intent", "--json", "say hi"]).ok().json();
     for operation in api.operations().filter(|operation| operation.method == "get") {
-        let name = if operation.path.contains("/approvals/") { &waits } else { "echo" };
+        let name = match operation.path.split('/').nth(3) {
+            Some("approvals") => &waits,
+            Some("intents") => said["intent_id"].as_str().unwrap(),
+            _ => "echo",
+        };
         let ask = operation.at(name, "").token(&api.operator);
         let head = Ask { method: "HEAD".to_owned(), ..ask.clone() }.send(api.port);
         assert_eq!((head.status, head.body.as_str()), (200, ""), "{}: {head:?}", operation.id);
@@ -345,8 +397,12 @@ fn a_query_that_is_not_understood_is_named() {
 #[test]
 fn lists_come_in_parts_of_a_bounded_size() {
     let home = home();
+    for name in ["one", "two", "three"] {
+        install(&home, name, Language::Python, "");
+    }
     let api = Api::start(&home);
     for name in ["one", "two", "three"] {
+        home.run(&["intent", "--agent", name, "say hi"]).ok();
         home.run(&["clients", "add", name, "--grant", "tool.call.echo"]).ok();
         home.command(&["secrets", "set", &name.to_uppercase()]).input("long enough").run().ok();
         home.write(&format!("scripts/{name}.star"), "result = 1\n");
@@ -384,7 +440,7 @@ fn lists_come_in_parts_of_a_bounded_size() {
         assert_eq!(parts, whole, "{}", operation.id);
         lists += 1;
     }
-    assert_eq!(lists, 8);
+    assert_eq!(lists, 11);
 }
 
 #[test]

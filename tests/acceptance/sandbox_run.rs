@@ -417,7 +417,7 @@ fn it_works_for_an_ordinary_user() {
     let directory = home.beside("");
     std::os::unix::fs::chown(&directory, Some(65534), Some(65534)).unwrap();
     let program = directory.join("covenant");
-    std::fs::copy(home.program(), &program).unwrap();
+    covenant_testkit::program::copy(home.program(), &program);
     let other = Home::within(&directory, program);
     let ran = other.command(&sandboxed(&["--", "id", "-u"])).uid(65534).run().ok();
     assert_eq!(ran.stdout, "65534\n");

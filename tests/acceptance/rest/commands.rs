@@ -6,10 +6,12 @@ use covenant_testkit::{Home, StdioClient, wait::until};
 use serde_json::Value;
 
 use super::described::Described;
+use crate::cov_agent::stage::{Language, install};
 use crate::{home, now};
 
 /// Commands that ask no daemon, by design.
-const LOCAL: [&str; 5] = ["completions", "config path", "logs", "sandbox check", "scripts check"];
+const LOCAL: [&str; 6] =
+    ["agents check", "completions", "config path", "logs", "sandbox check", "scripts check"];
 
 /// Operations that no command needs, each with the reason.
 const UNUSED: [(&str, &str); 5] = [
@@ -85,6 +87,18 @@ fn every_request_of_a_command_is_described_and_every_operation_is_used_by_one() 
         run(&["approvals", "show", id]);
         run(&["approvals", verdict, id]);
     }
+    run(&["agents", "new", "helper"]);
+    install(&home, "slow", Language::Python, "");
+    run(&["agents", "reload"]);
+    run(&["agents", "list"]);
+    run(&["agents", "show", "helper"]);
+    run(&["intent", "--agent", "helper", "hello"]);
+    run(&["intent", "--agent", "helper", "--stream", "hello"]);
+    let stays = run(&["intent", "--agent", "slow", "--no-wait", "stay"]).stdout;
+    run(&["intents", "list"]);
+    run(&["intents", "show", stays.trim()]);
+    run(&["intents", "cancel", stays.trim()]);
+    run(&["agents", "usage"]);
     let program = home.program().with_file_name("server").display().to_string();
     run(&["mcp", "add", "fixture", &program, "stdio"]);
     run(&["mcp", "list"]);

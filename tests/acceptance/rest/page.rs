@@ -6,6 +6,7 @@ use covenant_testkit::{Home, wait::until};
 
 use super::ask::Ask;
 use super::{asked, is_stream};
+use crate::cov_agent::stage::{Language, install};
 use crate::home;
 
 /// One waits for what may never come; the other has tests of its own.
@@ -62,7 +63,11 @@ fn try_all(door: usize) {
     }
     let home = home();
     home.write("scripts/weather.star", "result = 1\n");
+    home.run(&["agents", "new", "research"]).ok();
+    install(&home, "slow", Language::Python, "");
     let daemon = home.up();
+    let said = home.run(&["intent", "--agent", "research", "--json", "hello"]).ok().json();
+    let stays = home.run(&["intent", "--agent", "slow", "--no-wait", "stay"]).ok().stdout;
     let (kept, dropped) = (asked(&home, "kept"), asked(&home, "dropped"));
     let grant = home.run(&["capabilities", "grant", "tool.call.clock", "--json"]).ok().json();
     let grant = grant["id"].as_str().unwrap();
@@ -74,6 +79,8 @@ fn try_all(door: usize) {
         let grant = match id.as_str() {
             "showApproval" | "approve" => &kept,
             "reject" => &dropped,
+            "showIntent" | "followIntent" => said["intent_id"].as_str().unwrap(),
+            "cancelIntent" => stays.trim(),
             _ => grant,
         };
         if is_stream(&id) {

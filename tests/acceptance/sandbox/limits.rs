@@ -34,7 +34,7 @@ fn through(run: &Run, word: &str) {
 }
 
 /// A budget of time is wall-clock time, and a program that overruns it is killed, whatever it ignores or closes; the run
-/// says so. COV-AGENT-19, COV-AGENT-41, COV-AGENT-42.
+/// says so.
 #[test]
 fn a_program_that_overruns_its_time_is_killed_and_the_run_says_so() {
     as_everyone(|who| {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use covenant_testkit::command::Command;
-use covenant_testkit::{Home, Ran};
+use covenant_testkit::{Home, Ran, program};
 use serde_json::Value;
 
 use super::{Language, NOBODY, Who, is_reachable};
@@ -52,7 +52,7 @@ impl Stage {
             canary: format!("canary-{number}"),
         };
         if stage.covenant != built {
-            fs::copy(&built, &stage.covenant).unwrap();
+            program::copy(&built, &stage.covenant);
         }
         stage.furnish(&built.with_file_name("escape"));
         stage
@@ -95,7 +95,7 @@ impl Stage {
         symlink("../outside/notes.txt", self.path("named/way-out")).unwrap();
         symlink("/etc/shadow", self.path("lent/shadow")).unwrap();
         let fixtures = root().join("tests/sandbox");
-        fs::copy(escape, self.path("package/escape")).unwrap();
+        program::copy(escape, &self.path("package/escape"));
         fs::copy(fixtures.join("escape.py"), self.path("package/escape.py")).unwrap();
         fs::copy(fixtures.join("escape.mjs"), self.path("package/escape.mjs")).unwrap();
         if self.who == Who::Nobody {
@@ -108,7 +108,7 @@ impl Stage {
                 .status();
             assert!(made.unwrap().success(), "mknod");
             // Belongs to root, and whoever runs it is root.
-            fs::copy(escape, self.path("package/setuid")).unwrap();
+            program::copy(escape, &self.path("package/setuid"));
             fs::set_permissions(self.path("package/setuid"), fs::Permissions::from_mode(0o4755)).unwrap();
         }
     }
