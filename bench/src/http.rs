@@ -4,12 +4,15 @@
 //! and no threads of its own compete with the server for the processors.
 
 mod connection;
+mod issuer;
 
 use std::io::{self, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use connection::{Connection, header, status, utf8};
+
+pub use issuer::Issuer;
 
 /// What is sent along and must come back.
 pub const TEXT: &str = "hello, gate";

@@ -40,17 +40,28 @@ pub fn at_rest(pid: u32) -> f64 {
 pub fn family(pid: u32) -> Vec<u32> {
     let program = |pid: u32| -> Option<PathBuf> { std::fs::read_link(format!("/proc/{pid}/exe")).ok() };
     let own = program(pid).expect("its program");
+    with_descendants(pid).into_iter().filter(|pid| program(*pid).as_ref() == Some(&own)).collect()
+}
+
+/// The process, and everything that it and those it started have started and not yet ended.
+pub fn with_descendants(pid: u32) -> Vec<u32> {
     let (mut found, mut wanted) = (Vec::new(), vec![pid]);
     while let Some(pid) = wanted.pop() {
-        if program(pid).as_ref() == Some(&own) {
-            found.push(pid);
-        }
+        found.push(pid);
         for task in std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
             let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
             wanted.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
         }
     }
     found
+}
+
+/// How many descriptors it has open.
+///
+/// # Panics
+/// If there is no such process.
+pub fn descriptors(pid: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/fd")).expect("its descriptors").count()
 }
 
 /// Processor time that all of these have used, in seconds.
