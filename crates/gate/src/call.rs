@@ -77,11 +77,14 @@ impl Gate {
             Ok(needed) => needed,
             Err(refusal) => return Err(trail.refused(refusal.into()).await),
         };
-        // What an agent calls itself is checked again then, with the arguments it has then.
-        let later =
-            |action: &&str| entry.dispatch.as_deref().is_some_and(|own| own != *action) && is_tool(action);
-        let (later, needed): (Vec<&str>, Vec<&str>) = needed.into_iter().partition(later);
-        if let Err(error) = self.hold(caller, &later, &mut trail) {
+        let (later, needed): (Vec<&str>, Vec<&str>) = match &entry.dispatch {
+            // What an agent calls itself is checked again then, with the arguments it has then.
+            Some(own) => needed.into_iter().partition(|action| own != action && is_tool(action)),
+            None => (Vec::new(), needed),
+        };
+        if !later.is_empty()
+            && let Err(error) = self.hold(caller, &later, &mut trail)
+        {
             return Err(trail.refused(error).await);
         }
         let cleared = match self.clear(caller, &needed, &request.arguments, &mut trail).await {
