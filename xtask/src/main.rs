@@ -10,6 +10,7 @@ use std::process::ExitCode;
 mod bench;
 mod child;
 mod licences;
+mod overlap;
 mod requirements;
 mod setup;
 mod spdx;
@@ -26,6 +27,7 @@ usage: cargo xtask COMMAND
   licences                       licences, sources and versions of dependencies against deny.toml
   requirements [--check LIST]    which requirements have a test; with LIST fail if one of those has none
   bench [NAME]                   build for release and run the benchmarks
+  overlap-eval --data DIR        measure how well overlap is found on labelled texts; with --json for programs
 ";
 
 /// What a command ends with: nothing, or a sentence for the person who ran it.
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         ["requirements", "--check", list] => requirements::run(Some(list)),
         ["bench"] => bench::run(None),
         ["bench", name] => bench::run(Some(name)),
+        ["overlap-eval", words @ ..] => overlap::run(words),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

@@ -1,5 +1,7 @@
 //! Bodies of the REST API, shared by the daemon that answers and the CLI that asks.
 
+mod team;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +13,11 @@ use crate::grant::{Approval, Grant};
 use crate::id::ApprovalId;
 use crate::principal::{Principal, Subject};
 use crate::time::Timestamp;
+
+pub use self::team::{
+    Identity, Invited, Member, NewMember, NewToken, NewWorkspace, SignInLink, TeamEvent, TokenEntry,
+    TokenMade, WorkspaceMade,
+};
 
 /// What every failed request answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -202,6 +209,9 @@ pub struct NewClient {
     /// Further actions to grant.
     #[serde(default)]
     pub grants: Vec<ActionPattern>,
+    /// Whether what its person answers counts where a person's approval is needed.
+    #[serde(default)]
+    pub may_approve: bool,
 }
 
 /// The answer to a new client: the only time its token is shown.
@@ -229,6 +239,9 @@ pub struct Client {
     pub revoked_at: Option<Timestamp>,
     /// How many grants name it.
     pub grants: usize,
+    /// Whether what its person answers counts where a person's approval is needed.
+    #[serde(default)]
+    pub may_approve: bool,
 }
 
 /// `DELETE` of a grant, a client or a secret.

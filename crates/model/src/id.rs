@@ -97,6 +97,26 @@ id!(/// One stored token, never the token itself.
     TokenId, "tok_", "a token");
 id!(/// One receipt of what a run cost.
     ReceiptId, "rcpt_", "a receipt");
+id!(/// One workspace: those who work together, and their work.
+    WorkspaceId, "wsp_", "a workspace");
+id!(/// One developer, whatever their handle.
+    DeveloperId, "dev_", "a developer");
+id!(/// One piece of work.
+    TaskId, "task_", "a task");
+id!(/// What tasks belong to.
+    WorkstreamId, "ws_", "a workstream");
+id!(/// One stretch of an agent's work.
+    AgentSessionId, "sess_", "a session");
+id!(/// One look at what others do, before a start.
+    CheckId, "chk_", "a check");
+id!(/// What a check found.
+    WarningId, "warn_", "a warning");
+id!(/// What an agent published of where it stands.
+    ContextId, "ctx_", "a context");
+id!(/// One decision or blocker.
+    NoteId, "note_", "a note");
+id!(/// Something that happened in a team.
+    EventId, "evt_", "an event");
 
 #[cfg(test)]
 mod tests {

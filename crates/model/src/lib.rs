@@ -6,6 +6,7 @@ pub mod api;
 pub mod approval;
 pub mod audit;
 pub mod constraint;
+pub mod envelope;
 pub mod grant;
 pub mod id;
 pub mod intent;
@@ -18,9 +19,11 @@ pub mod secret;
 pub mod server;
 pub mod session;
 pub mod spelling;
+pub mod team;
 pub mod time;
 pub mod token;
 pub mod tool;
+pub mod visible;
 
 /// The version every surface reports: the crate's own.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

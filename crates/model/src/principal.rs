@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::team::Handle;
+
 /// Someone a grant can name. Cheap to clone; its text form is its identity.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -24,6 +26,52 @@ pub enum Kind {
     Developer,
 }
 
+/// The agents that a developer's token can be made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentType {
+    /// Claude Code.
+    ClaudeCode,
+    /// Codex.
+    Codex,
+    /// Cursor.
+    Cursor,
+}
+
+/// A text that names no such agent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a type of agent: write `claude-code`, `codex` or `cursor`")]
+pub struct BadAgentType(String);
+
+impl AgentType {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::ClaudeCode, Self::Codex, Self::Cursor];
+
+    /// As people write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::Cursor => "cursor",
+        }
+    }
+}
+
+impl fmt::Display for AgentType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for AgentType {
+    type Err = BadAgentType;
+
+    fn from_str(text: &str) -> Result<Self, BadAgentType> {
+        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
+        known.ok_or_else(|| BadAgentType(text.chars().take(64).collect()))
+    }
+}
+
 /// A text that names no principal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a principal: write `user@local`, `client:NAME`, `agent:ID` or `dev:HANDLE`")]
@@ -40,6 +88,11 @@ impl Principal {
     /// The principal of the client with that name.
     pub fn client(name: &str) -> Result<Self, BadPrincipal> {
         format!("client:{name}").parse()
+    }
+
+    /// The principal of the developer with that handle.
+    pub fn developer(handle: &str) -> Result<Self, BadPrincipal> {
+        format!("dev:{handle}").parse()
     }
 
     /// Which kind this is.
@@ -75,6 +128,12 @@ impl FromStr for Principal {
                     && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || extra.contains(&byte))
             });
         if sound { Ok(Self(text.into())) } else { Err(BadPrincipal(text.to_owned())) }
+    }
+}
+
+impl From<&Handle> for Principal {
+    fn from(handle: &Handle) -> Self {
+        Self(format!("dev:{handle}").into())
     }
 }
 
@@ -168,7 +227,8 @@ mod tests {
             let principal: Principal = text.parse().unwrap();
             assert_eq!(principal.to_string(), text);
         }
-        assert_eq!("dev:ada".parse::<Principal>().unwrap().kind(), Kind::Developer);
+        let ada = "dev:ada".parse::<Principal>().unwrap();
+        assert_eq!((ada.kind(), &ada), (Kind::Developer, &Principal::from(&"ada".parse().unwrap())));
     }
 
     #[test]

@@ -8,12 +8,13 @@ use crate::tree::Source;
 const EDGES: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("starlark", &[]),
+    ("team", &["model"]),
     ("gate", &["model"]),
     ("runner", &["model"]),
-    ("store", &["gate", "model"]),
-    ("tools", &["gate", "model", "runner", "starlark"]),
+    ("store", &["gate", "model", "team"]),
+    ("tools", &["gate", "model", "runner", "starlark", "team"]),
     ("mcp", &["gate", "model", "runner"]),
-    ("daemon", &["gate", "mcp", "model", "runner", "store", "tools"]),
+    ("daemon", &["gate", "mcp", "model", "runner", "store", "team", "tools"]),
     // Of `gate` only the clock, of `tools` only how scripts are read and evaluated: the CLI decides nothing.
     ("cli", &["daemon", "gate", "mcp", "model", "runner", "tools"]),
 ];

@@ -71,10 +71,24 @@ words!(
         ClientAdded = "ClientAdded",
         /// A client's tokens ended.
         ClientRevoked = "ClientRevoked",
-        /// A token was made.
+        /// A token of a developer was made; the row has its id.
         TokenCreated = "TokenCreated",
-        /// A token ended.
+        /// A token of a developer ended.
         TokenRevoked = "TokenRevoked",
+        /// A workspace was made, or got its name; the row has the name.
+        WorkspaceMade = "WorkspaceMade",
+        /// Somebody was taken into a workspace.
+        DeveloperInvited = "DeveloperInvited",
+        /// Somebody belongs to a workspace no more; their tokens ended with that.
+        DeveloperRemoved = "DeveloperRemoved",
+        /// Somebody signed in in a browser; the row says how.
+        SignedIn = "SignedIn",
+        /// Somebody was not let in who tried to sign in.
+        SignInRefused = "SignInRefused",
+        /// Somebody signed out.
+        SignedOut = "SignedOut",
+        /// Somebody chose a password; whoever was signed in as them is no more.
+        PasswordSet = "PasswordSet",
         /// A secret was set; the row has its name.
         SecretSet = "SecretSet",
         /// A secret was removed.

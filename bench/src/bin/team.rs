@@ -1,0 +1,139 @@
+//! What a team's calls cost beside a long history: each change at 100,000 tasks, on either database, and fifty agents at once.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use covenant_bench::{line, median};
+use covenant_gate::{Clock as _, SystemClock};
+use covenant_model::envelope::Status;
+use covenant_model::id::{DeveloperId, WorkspaceId};
+use covenant_model::principal::Principal;
+use covenant_store::{EventsWanted, Store, copy};
+use covenant_team::event::Log;
+use covenant_team::input::{Call, Tool};
+use covenant_team::{Outcome as Done, Request};
+use serde_json::{Value, json};
+
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+const TASKS: u64 = 100_000;
+const ROUNDS: u64 = 301;
+const AGENTS: u64 = 50;
+
+async fn says(store: &Store, tool: Tool, arguments: Value) -> Outcome<Done> {
+    let arguments = arguments.as_object().cloned().unwrap_or_default();
+    let call = Call::read(tool, arguments)?;
+    let request =
+        Request { principal: Principal::operator(), agent_type: None, call, now: SystemClock.now() };
+    let done = store.perform(request).await.map_err(|fault| format!("{fault}: {}", fault.cause()))?;
+    if done.envelope.status == Status::Ok { Ok(done) } else { Err(done.envelope.to_text().into()) }
+}
+
+fn text(done: &Done, name: &str) -> Value {
+    done.envelope.data.get(name).cloned().unwrap_or_default()
+}
+
+fn about(operation: &str, number: u64) -> Value {
+    let title = format!("Change part {number} of the parser so that it takes {} forms", number * 7 % 1000);
+    json!({ "operation": operation, "title": title, "task_type": "feature", "scope": "src/parser and its tests" })
+}
+
+/// One task from its plan to its end, and how long each call took.
+async fn life(store: &Store, number: u64, times: &mut [Vec<Duration>; 5]) -> Outcome<()> {
+    let mut measured = async |place: usize, arguments: Value| -> Outcome<Done> {
+        let begun = Instant::now();
+        let done = says(store, Tool::Task, arguments).await?;
+        times.get_mut(place).into_iter().for_each(|times| times.push(begun.elapsed()));
+        Ok(done)
+    };
+    measured(0, about("plan", number)).await?;
+    measured(1, about("check", number + 1)).await?;
+    let started = measured(2, about("start", number + 1)).await?;
+    let id = text(&started, "task_id");
+    measured(3, json!({ "operation": "update", "task_id": id, "status": "blocked" })).await?;
+    measured(4, json!({ "operation": "complete", "task_id": id, "result_summary": "done" })).await?;
+    Ok(())
+}
+
+async fn changes(store: &Store, name: &str, goal: &str) -> Outcome<()> {
+    let mut times: [Vec<Duration>; 5] = Default::default();
+    for round in 0..ROUNDS {
+        life(store, TASKS + 2 * round, &mut times).await?;
+    }
+    for (what, times) in ["plan", "check", "start", "update", "complete"].into_iter().zip(times) {
+        let figure = format!("{:.2} ms", median(times).as_secs_f64() * 1e3);
+        line(&format!("{name}: {what}, at {TASKS} tasks"), &figure, goal);
+    }
+    Ok(())
+}
+
+/// Fifty agents at once: each call answers, and each is written down.
+async fn crowd(store: &Arc<Store>, name: &str) -> Outcome<()> {
+    let begun = Instant::now();
+    let mut agents = tokio::task::JoinSet::new();
+    for agent in 0..AGENTS {
+        let store = Arc::clone(store);
+        agents.spawn(async move {
+            let session =
+                text(&says(&store, Tool::Session, json!({ "operation": "start" })).await?, "session_id");
+            for step in 0..10 {
+                let number = 10 * TASKS + agent * 1000 + step;
+                says(&store, Tool::Session, json!({ "operation": "heartbeat", "session_id": session }))
+                    .await?;
+                says(&store, Tool::Task, about("check", number)).await?;
+                let id = text(&says(&store, Tool::Task, about("start", number)).await?, "task_id");
+                let end = json!({ "operation": "complete", "task_id": id, "result_summary": "done" });
+                says(&store, Tool::Task, end).await?;
+            }
+            Outcome::Ok(())
+        });
+    }
+    while let Some(ended) = agents.join_next().await {
+        ended??;
+    }
+    let calls = AGENTS * 41;
+    let rate = f64::from(u32::try_from(calls)?) / begun.elapsed().as_secs_f64();
+    line(&format!("{name}: {AGENTS} agents at once, {calls} calls"), &format!("{rate:.0} per s"), "no error");
+    Ok(())
+}
+
+async fn usage(store: &Store) -> Outcome<usize> {
+    let limit = usize::try_from(20 * TASKS)?;
+    let wanted = EventsWanted { log: Log::Usage, workspace: None, developer: None, after: None, limit };
+    Ok(store.team_events(wanted).await.map_err(|fault| fault.to_string())?.len())
+}
+
+async fn measure(store: &Arc<Store>, name: &str, goal: &str) -> Outcome<()> {
+    changes(store, name, goal).await?;
+    let before = usage(store).await?;
+    crowd(store, name).await?;
+    let lost = before + usize::try_from(AGENTS * 41)? - usage(store).await?;
+    line(&format!("{name}: calls that were not written down"), &lost.to_string(), "0");
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Outcome<()> {
+    let place = tempfile::tempdir()?;
+    let store = Store::open("sqlite:team.db", place.path()).await?;
+    let ids = (WorkspaceId::from_random([1; 10]), DeveloperId::from_random([2; 10]));
+    store.found_local(&ids.0, &ids.1, SystemClock.now()).await.map_err(|fault| fault.to_string())?;
+    for number in 0..TASKS {
+        says(&store, Tool::Task, about("plan", number)).await?;
+    }
+    let server = covenant_testkit::postgres::database()?;
+    let server = match server {
+        Some(url) => {
+            let server = Store::open(&url, place.path()).await?;
+            copy(&store, &server, &|_| {}).await?;
+            Some(server)
+        }
+        None => None,
+    };
+    measure(&store, "SQLite", "at most 2 ms").await?;
+    if let Some(server) = server {
+        measure(&server, "PostgreSQL", "at most 4 ms").await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! A look at what others do: required before a start, and kept, so that the start can be held to it.
+
+use covenant_model::id::CheckId;
+use serde_json::{Value, json};
+
+use super::{Done, details, moment, own};
+use crate::input::{Invalid, WorkInput};
+use crate::perform::Seat;
+use crate::perform::outcome::{Outcome, Stop};
+use crate::port::{Check, TeamTx};
+use crate::rules::start::{self, Leave};
+use crate::title;
+use crate::work::{Brief, Kind, TaskType, WorkId};
+
+/// Looks, and keeps what was looked for.
+pub(super) async fn check(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput) -> Done {
+    let brief = input.brief()?;
+    task_type(kind, input)?;
+    let planned = match kind {
+        Kind::Task => input.planned_task_id.clone().map(WorkId::Task),
+        Kind::Workstream => input.workstream_id.clone().map(WorkId::Workstream),
+    };
+    if let Some(id) = &planned {
+        own(tx, seat, id).await?;
+    }
+    let check = Check {
+        id: CheckId::from_random(tx.draw()?),
+        workspace: seat.member.workspace.clone(),
+        developer: seat.member.id.clone(),
+        kind,
+        title_key: title::key(&brief.title),
+        brief,
+        planned,
+        warning: None,
+        at: seat.now,
+    };
+    tx.add_check(&check).await?;
+    let payload = details(json!({
+        "check_id": check.id.as_str(),
+        "title": check.brief.title,
+        "planned_id": check.planned.as_ref().map(WorkId::as_str),
+    }));
+    let subject = check.planned.as_ref().map_or(check.id.as_str(), WorkId::as_str).to_owned();
+    Ok(Outcome::ok("No overlapping work was found.")
+        .with("check_id", check.id.as_str())
+        .with("requires_verdict", false)
+        .with("candidates", json!([]))
+        .with("matches", json!([]))
+        .with("file_conflicts", json!([]))
+        .with("valid_until", moment(start::counts_until(check.at)))
+        .changed(checked(kind), &subject, "ok", payload)
+        .about(&subject))
+}
+
+/// What a task must say of itself.
+pub(super) fn task_type(kind: Kind, input: &WorkInput) -> Result<Option<TaskType>, Invalid> {
+    match (kind, input.task_type) {
+        (Kind::Task, None) => {
+            Err(Invalid::new("task_type", "is required: feature, bug, refactor, chore, docs, test or spike"))
+        }
+        (_, task_type) => Ok(task_type),
+    }
+}
+
+/// Whether work of that title may start, and if not what the agent is told.
+pub(super) async fn cleared(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    kind: Kind,
+    brief: &Brief,
+    planned: Option<&WorkId>,
+) -> Result<Result<Check, Outcome>, Stop> {
+    let key = title::key(&brief.title);
+    // One that lies ahead, by a clock that was put back since, would hide every later one.
+    let until = start::counts_until(seat.now);
+    let check = tx.latest_check(&seat.member.id, kind, &key, planned, until).await?;
+    let message = match (start::may_start(check.as_ref(), seat.now), check) {
+        (Leave::Go, Some(check)) => return Ok(Ok(check)),
+        (Leave::CheckAgain, _) => "The last check for this title is older than 10 minutes.",
+        _ => "Nobody checked yet whether this work overlaps with other work.",
+    };
+    let about = match planned {
+        Some(id) if kind == Kind::Task => format!(", the same title and planned_task_id \"{id}\""),
+        _ => " and the same title".to_owned(),
+    };
+    let action = format!(
+        "Call covibe_{kind} with operation \"check\"{about}; then call this again within 10 minutes."
+    );
+    Ok(Err(Outcome::blocked(message, action)
+        .with("title", brief.title.as_str())
+        .with("warning_id", Value::Null)
+        .with("matches", json!([]))))
+}
+
+/// The event of a look.
+pub(super) fn checked(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Task => "task.checked",
+        Kind::Workstream => "workstream.checked",
+    }
+}

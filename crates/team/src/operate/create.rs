@@ -1,0 +1,211 @@
+//! Work that is planned or started: never started without a check, and a task never without a workstream.
+
+use covenant_model::id::{RANDOM_BYTES, WorkstreamId};
+use serde_json::{Value, json};
+
+use super::{Done, check, details, own, planned, titled};
+use crate::input::WorkInput;
+use crate::perform::Seat;
+use crate::perform::outcome::{Denied, Outcome, Stop};
+use crate::port::{Check, TeamTx};
+use crate::rules::step::{self, Step};
+use crate::title;
+use crate::work::{Brief, Form, Kind, Priority, Status, Work, WorkId};
+
+/// Logs future work.
+pub(super) async fn plan(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput) -> Done {
+    create(tx, seat, kind, input, Status::Planned).await
+}
+
+/// Starts work.
+pub(super) async fn start(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput) -> Done {
+    create(tx, seat, kind, input, Status::Active).await
+}
+
+async fn create(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput, status: Status) -> Done {
+    let brief = input.brief()?;
+    // A key belongs to the operation it was given with: to start what was planned is another call.
+    let key = input.key()?.map(|key| format!("{}:{key}", input.operation.as_str()));
+    let task_type = check::task_type(kind, input)?;
+    tx.take_turn(&seat.member.workspace).await?;
+    if let Some(key) = &key
+        && let Some(made) = tx.work_by_key(kind, &seat.member.id, key).await?
+    {
+        return repeated(&made, &brief);
+    }
+    let look = match status {
+        Status::Active => match check::cleared(tx, seat, kind, &brief, None).await? {
+            Ok(look) => Some(look),
+            Err(blocked) => return Ok(blocked),
+        },
+        _ => None,
+    };
+    let mut outcome = Outcome::ok(match status {
+        Status::Active => format!("The {kind} is started."),
+        _ => format!("The {kind} is planned."),
+    });
+    let form = match task_type.filter(|_| kind == Kind::Task) {
+        None => Form::Workstream { auto_created: false },
+        Some(task_type) => {
+            let workstream = match &input.workstream_id {
+                Some(id) => attached(tx, seat, id).await?,
+                None => contained(tx, seat, &brief, &mut outcome).await?,
+            };
+            let priority = input.priority.unwrap_or(Priority::Normal);
+            Form::Task { task_type, priority, workstream: Some(workstream) }
+        }
+    };
+    let mut work = fresh(seat, WorkId::from_random(kind, tx.draw()?), brief, form);
+    work.status = status;
+    work.started_at = (status == Status::Active).then_some(seat.now);
+    work.idempotency_key = key;
+    tx.add_work(&work).await?;
+    if let Some(look) = &look {
+        outcome = rechecked(outcome, &work, look);
+    }
+    let event = match (kind, status) {
+        (Kind::Task, Status::Active) => "task.started",
+        (Kind::Task, _) => "task.planned",
+        (Kind::Workstream, Status::Active) => "workstream.started",
+        (Kind::Workstream, _) => "workstream.planned",
+    };
+    let payload = titled(&work.brief.title);
+    Ok(outcome
+        .changed(event, &work.id, status.as_str(), payload)
+        .with("file_conflicts", json!([]))
+        .showing(&work))
+}
+
+/// Starts what was planned.
+pub(super) async fn start_planned(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput) -> Done {
+    let id = planned(kind, input)?;
+    tx.take_turn(&seat.member.workspace).await?;
+    let mut work = own(tx, seat, &id).await?;
+    match step::start_planned(work.status) {
+        Step::To(status) => work.status = status,
+        Step::Already => {
+            let message = format!("The {kind} was started before.");
+            return Ok(Outcome::warning(message, "Go on with it; it does not have to be started again.")
+                .showing(&work));
+        }
+        Step::No(action) => {
+            let message = format!("The {kind} `{id}` is {}, not planned.", work.status);
+            return Err(Denied::new("wrong_status", message, action).into());
+        }
+    }
+    let about = Some(&id).filter(|_| kind == Kind::Task);
+    let look = match check::cleared(tx, seat, kind, &work.brief, about).await? {
+        Ok(look) => look,
+        Err(blocked) => return Ok(blocked.about(&id)),
+    };
+    let mut outcome = Outcome::ok(format!("The planned {kind} is started."));
+    if kind == Kind::Task && !stands(tx, &work).await? {
+        let container = contained(tx, seat, &work.brief, &mut outcome).await?;
+        if let Form::Task { workstream, .. } = &mut work.form {
+            *workstream = Some(container);
+        }
+    }
+    work.started_at = Some(seat.now);
+    work.updated_at = seat.now;
+    work.session = seat.session.as_ref().map(|session| session.id.clone()).or(work.session);
+    tx.save_work(&work).await?;
+    let event = match kind {
+        Kind::Task => "task.started",
+        Kind::Workstream => "workstream.start_planned",
+    };
+    let payload = details(json!({ "title": work.brief.title, "planned": true }));
+    Ok(rechecked(outcome, &work, &look)
+        .changed(event, &work.id, work.status.as_str(), payload)
+        .with("file_conflicts", json!([]))
+        .showing(&work))
+}
+
+/// The same answer once more, to whoever did not hear it the first time.
+fn repeated(made: &Work, brief: &Brief) -> Done {
+    if title::key(&made.brief.title) != title::key(&brief.title) {
+        let message = format!("The idempotency_key was used before, for the {} `{}`.", made.kind(), made.id);
+        return Err(Denied::new(
+            "key_taken",
+            message,
+            "Use a new idempotency_key for each new piece of work.",
+        )
+        .into());
+    }
+    let message = format!("The {} was made by an earlier call with this idempotency_key.", made.kind());
+    Ok(Outcome::ok(message).with("repeated", true).with("file_conflicts", json!([])).showing(made))
+}
+
+/// The workstream that a task is to belong to: the caller's own, under way.
+async fn attached(tx: &mut impl TeamTx, seat: &Seat, id: &WorkstreamId) -> Result<WorkstreamId, Stop> {
+    let workstream = own(tx, seat, &WorkId::Workstream(id.clone())).await?;
+    if workstream.status.is_running() {
+        return Ok(id.clone());
+    }
+    let message = format!(
+        "The workstream `{id}` is {}: tasks are attached to active or blocked ones.",
+        workstream.status
+    );
+    let action = match workstream.status {
+        Status::Planned => {
+            "Start the workstream with operation \"start_planned\" first, or leave workstream_id out."
+        }
+        _ => "Leave workstream_id out, or start another workstream.",
+    };
+    Err(Denied::new("wrong_status", message, action).into())
+}
+
+/// Whether a planned task's workstream is still there to be worked in.
+async fn stands(tx: &mut impl TeamTx, task: &Work) -> Result<bool, Stop> {
+    let Some(id) = task.workstream() else { return Ok(false) };
+    let workstream = tx.work(&WorkId::Workstream(id.clone())).await?;
+    Ok(workstream.is_some_and(|workstream| workstream.status.is_open()))
+}
+
+/// A workstream made for a task that names none.
+async fn contained(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    brief: &Brief,
+    outcome: &mut Outcome,
+) -> Result<WorkstreamId, Stop> {
+    let random: [u8; RANDOM_BYTES] = tx.draw()?;
+    let id = WorkstreamId::from_random(random);
+    let brief = Brief { target_files: Vec::new(), ..brief.clone() };
+    let mut work =
+        fresh(seat, WorkId::Workstream(id.clone()), brief, Form::Workstream { auto_created: true });
+    work.status = Status::Active;
+    work.started_at = Some(seat.now);
+    tx.add_work(&work).await?;
+    let made = outcome.clone().changed("workstream.auto_created", &id, "active", titled(&work.brief.title));
+    *outcome = made;
+    Ok(id)
+}
+
+fn fresh(seat: &Seat, id: WorkId, brief: Brief, form: Form) -> Work {
+    Work {
+        id,
+        workspace: seat.member.workspace.clone(),
+        developer: seat.member.id.clone(),
+        session: seat.session.as_ref().map(|session| session.id.clone()),
+        brief,
+        form,
+        status: Status::Planned,
+        result_summary: None,
+        reason: None,
+        idempotency_key: None,
+        created_at: seat.now,
+        started_at: None,
+        updated_at: seat.now,
+        ended_at: None,
+    }
+}
+
+/// The same, with the look that is taken once more as the work starts.
+fn rechecked(outcome: Outcome, work: &Work, look: &Check) -> Outcome {
+    let payload =
+        details(json!({ "check_id": look.id.as_str(), "activation": true, "title": work.brief.title }));
+    outcome
+        .changed(check::checked(work.kind()), &work.id, "ok", payload)
+        .with("check_id", look.id.as_str())
+        .with("warning_id", look.warning.as_ref().map_or(Value::Null, |id| id.as_str().into()))
+}

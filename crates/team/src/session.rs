@@ -1,0 +1,118 @@
+//! What is known of agents at work: their sessions, the state of their repositories, and what they published of where they stand.
+
+use covenant_model::id::{AgentSessionId, ContextId, DeveloperId, TaskId, WorkspaceId};
+use covenant_model::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// One stretch of an agent's work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// What it is called by.
+    pub id: AgentSessionId,
+    /// Whose team's it is.
+    pub workspace: WorkspaceId,
+    /// Whose agent it is.
+    pub developer: DeveloperId,
+    /// What the agent calls itself.
+    pub agent_name: Option<String>,
+    /// Which agent it is: as its token says, else as it says itself.
+    pub agent_type: Option<String>,
+    /// Whose model it runs on.
+    pub provider: Option<String>,
+    /// Which model that is.
+    pub model: Option<String>,
+    /// In which repository it works.
+    pub repo: Option<String>,
+    /// On which branch.
+    pub branch: Option<String>,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it was heard of last.
+    pub last_seen_at: Timestamp,
+    /// When it was over.
+    pub ended_at: Option<Timestamp>,
+}
+
+/// How a repository looks where an agent works: names and hashes, never contents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Whose team's it is.
+    pub workspace: WorkspaceId,
+    /// Whose it is.
+    pub developer: DeveloperId,
+    /// By which session.
+    pub session: Option<AgentSessionId>,
+    /// Which repository.
+    pub repo: String,
+    /// Which branch; may be empty.
+    pub branch: String,
+    /// Which worktree; may be empty.
+    pub worktree: String,
+    /// Files that were changed and not committed.
+    pub dirty_files: Vec<String>,
+    /// Files of commits that were not pushed.
+    pub unpushed_files: Vec<String>,
+    /// Hashes of what was changed.
+    pub diff_hashes: Vec<String>,
+    /// The newest commits.
+    pub recent_commits: Vec<String>,
+    /// When it was taken.
+    pub at: Timestamp,
+}
+
+/// What an agent says of where it stands, for whoever takes over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedContext {
+    /// What it is called by.
+    pub id: ContextId,
+    /// Whose team's it is.
+    pub workspace: WorkspaceId,
+    /// Whose it is.
+    pub developer: DeveloperId,
+    /// By which session.
+    pub session: Option<AgentSessionId>,
+    /// What it says.
+    pub body: ContextBody,
+    /// When it was published.
+    pub created_at: Timestamp,
+    /// Until when it counts.
+    pub expires_at: Timestamp,
+    /// The one that took its place.
+    pub superseded_by: Option<ContextId>,
+    /// When it was withdrawn.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// The words of a published context.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ContextBody {
+    /// In a line.
+    pub title: String,
+    /// At length.
+    pub summary: String,
+    /// The files that were touched.
+    pub files_touched: Vec<String>,
+    /// What comes next.
+    pub next_actions: Vec<String>,
+    /// What stands in the way.
+    pub blockers: Vec<String>,
+    /// The tasks it is about.
+    pub task_ids: Vec<TaskId>,
+    /// Which repository; may be empty.
+    pub repo: String,
+    /// Which branch; may be empty.
+    pub branch: String,
+}
+
+/// A companion's sign of life: which one runs for a developer, and which repositories it knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Companion {
+    /// Whose it is.
+    pub developer: DeveloperId,
+    /// Its version, as it says.
+    pub version: Option<String>,
+    /// The repositories it knows, where it says so.
+    pub repos: Option<Vec<String>>,
+    /// When it was heard of.
+    pub at: Timestamp,
+}
