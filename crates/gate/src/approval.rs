@@ -1,6 +1,8 @@
 //! What a person decides: calls that a grant wants asked about, and texts that are run. One entry per exact thing, bounded
 //! per principal.
 
+mod person;
+mod verdict;
 mod view;
 
 use std::time::Duration;
@@ -17,21 +19,28 @@ use crate::authenticate::Caller;
 use crate::context::Context;
 use crate::gate::Gate;
 use crate::operator::Operator;
-use crate::ports::{ApprovalRecord, Asked, Decided, Question, Verdict};
+use crate::ports::{ApprovalRecord, Asked, Question};
 use crate::random;
 use crate::refusal::{CallError, Fault, Refusal};
+use person::{Matter, Telling};
+pub use verdict::{DecideError, NewVerdict};
 
 /// How often a call that waits looks whether another daemon on the same database has heard the person.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// The fewest digits of a hash that stand for it: nobody finds a second text that begins with the same by chance.
-const FEWEST_DIGITS: usize = 12;
 
 /// The call a person decides on: a tool, its definition and its arguments.
 pub(crate) struct CallInQuestion<'q> {
     pub(crate) tool: &'q str,
     pub(crate) definition: &'q [u8],
     pub(crate) arguments: &'q Map<String, Value>,
+}
+
+/// What came of asking for a call.
+pub(crate) enum Approved {
+    /// It may be made, once.
+    Now,
+    /// Its client is asked, and makes it again with the answer; until then it is refused.
+    Later(Refusal),
 }
 
 /// A text that is to be run, as it is: what is approved is what was hashed.
@@ -66,42 +75,6 @@ pub enum Standing {
     },
 }
 
-/// Why a verdict does not count.
-#[derive(Debug, thiserror::Error)]
-pub enum DecideError {
-    /// There is no such entry.
-    #[error("there is no approval {id}")]
-    Missing {
-        /// What was asked for.
-        id: ApprovalId,
-    },
-    /// It does not wait any more.
-    #[error("{}", already(.0))]
-    Already(Box<Approval>),
-    /// What was seen is something else.
-    #[error(
-        "{id} is about {actual}, and what you saw was {seen}: look at it again with: covenant approvals show {id}"
-    )]
-    #[expect(missing_docs, reason = "the sentence says what each part is")]
-    Other { id: ApprovalId, actual: String, seen: String },
-    /// What is to say which text was seen says too little, or is no hash.
-    #[error(
-        "`{seen}` does not say what you saw: write the hash, or at least its first {FEWEST_DIGITS} hexadecimal digits"
-    )]
-    #[expect(missing_docs, reason = "the sentence says what each part is")]
-    NoHash { seen: String },
-    /// Something broke.
-    #[error(transparent)]
-    Fault(#[from] Fault),
-}
-
-fn already(entry: &Approval) -> String {
-    let Approval { id, status, .. } = entry;
-    let by = entry.decided_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
-    let at = entry.decided_at.map(|at| format!(" at {at}")).unwrap_or_default();
-    format!("{id} is {status} already{by}{at}")
-}
-
 impl Content<'_> {
     /// The hash of the text.
     pub fn sha256(&self) -> [u8; 32] {
@@ -127,23 +100,24 @@ fn joined<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> Vec<u8> {
 
 impl Gate {
     /// Comes back once a person has approved this very call, which is used up by that; otherwise with why not. It waits as
-    /// long as the configuration says, and not once its caller takes the call back.
+    /// long as the configuration says, or its client's person takes to answer, and not once its caller takes the call back.
     pub(crate) async fn approved(
         &self,
         caller: &Caller,
         grant: &Grant,
         call: CallInQuestion<'_>,
         context: &Context,
-    ) -> Result<(), CallError> {
+    ) -> Result<Approved, CallError> {
         let limit = self.config().approvals_per_principal;
-        let until = tokio::time::Instant::now() + self.config().approvals_wait;
+        let (begun, wait) = (tokio::time::Instant::now(), self.config().approvals_wait);
         let mut decided = self.decided.subscribe();
+        let mut talk = None;
         loop {
             // Made anew each time: what has expired meanwhile is asked again, under another id.
             let question = self.question_of(caller, grant, &call)?;
             let (now, new) = (question.requested_at, question.id.clone());
             match self.store.ask(question.clone(), limit).await? {
-                Asked::Approved(id) if self.store.use_up(id.clone(), now).await? => return Ok(()),
+                Asked::Approved(id) if self.store.use_up(id.clone(), now).await? => return Ok(Approved::Now),
                 // Another call of the same kind was quicker.
                 Asked::Approved(_) => {}
                 Asked::Rejected { id, reason } => {
@@ -154,18 +128,25 @@ impl Gate {
                 Asked::Full => {
                     return Err(Refusal::ApprovalsFull { principal: question.principal, limit }.into());
                 }
-                Asked::Pending { id, .. } => {
+                Asked::Pending { id, modified } => {
                     // Once: whoever waits here hears it too, and would look again and again.
                     if id == new {
                         self.announce_approvals();
                     }
-                    let pending = || Refusal::PendingApproval { tool: question.name.clone(), id: id.clone() };
+                    let pending = self.pending(call.tool, &id, context);
+                    let matter = Matter { question: &question, id: &id, modified };
+                    let telling = if wait.is_zero() { Telling::Answer } else { Telling::Message };
+                    let Some(talk) = self.talk(caller, &matter, context, telling, &mut talk) else {
+                        return Ok(Approved::Later(pending));
+                    };
+                    let until = begun + talk.patience(wait);
                     tokio::select! {
                         biased;
-                        () = context.cancel.cancelled() => return Err(pending().into()),
+                        () = context.cancel.cancelled() => return Err(pending.into()),
                         // Its word would be for somebody who is no longer there.
-                        () = caller.over() => return Err(pending().into()),
-                        () = tokio::time::sleep_until(until) => return Err(pending().into()),
+                        () = caller.over() => return Err(pending.into()),
+                        word = talk.heard() => self.take(caller, &id, word).await?,
+                        () = tokio::time::sleep_until(until) => return Err(pending.into()),
                         _ = decided.changed() => {}
                         () = tokio::time::sleep(LOOK) => {}
                     }
@@ -222,16 +203,19 @@ impl Gate {
         })
     }
 
+    fn question_about(&self, principal: &Principal, content: Content<'_>) -> Result<Question, Fault> {
+        let view = self.redactor().redact(content.text).into_owned();
+        let (digest, sha256) = (content.digest(), content.sha256());
+        self.question(ApprovalKind::Script, content.name, principal, digest, sha256, view)
+    }
+
     /// Whether that text may run. Where nobody was asked yet, a person is.
     pub(crate) async fn standing(
         &self,
         principal: &Principal,
         content: Content<'_>,
     ) -> Result<Standing, Fault> {
-        let (name, sha256) = (content.name, content.sha256());
-        let view = self.redactor().redact(content.text).into_owned();
-        let question =
-            self.question(ApprovalKind::Script, name, principal, content.digest(), sha256, view)?;
+        let (name, question) = (content.name, self.question_about(principal, content)?);
         let (limit, id) = (self.config().approvals_per_principal, question.id.clone());
         let asked = self.store.ask(question, limit).await?;
         if matches!(&asked, Asked::Pending { id: pending, .. } if *pending == id) {
@@ -276,54 +260,6 @@ impl Gate {
         }))
     }
 
-    /// Takes a person's word. With the hash of what they saw, or its beginning, it counts only if that is what is asked.
-    pub async fn give_verdict(
-        &self,
-        operator: &Operator,
-        id: &ApprovalId,
-        verdict: NewVerdict,
-    ) -> Result<Approval, DecideError> {
-        let missing = || DecideError::Missing { id: id.clone() };
-        if let Some(seen) = verdict.sha256 {
-            let entry = self.approval(operator, id).await?.ok_or_else(missing)?.approval;
-            let bare = seen.strip_prefix("sha256:").unwrap_or(&seen).to_ascii_lowercase();
-            if bare.len() < FEWEST_DIGITS || !bare.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-                let seen = seen.chars().take(80).flat_map(char::escape_debug).collect();
-                return Err(DecideError::NoHash { seen });
-            }
-            if !entry.sha256.to_ascii_lowercase().starts_with(&bare) {
-                return Err(DecideError::Other { id: id.clone(), actual: entry.sha256, seen: bare });
-            }
-        }
-        let at = self.clock.now();
-        let word = Verdict {
-            approve: verdict.approve,
-            by: operator.principal().to_string(),
-            reason: verdict.reason,
-            revise: verdict.revise,
-            at,
-        };
-        match self.store.decide(id.clone(), word).await? {
-            Decided::Done(entry) => {
-                if let Err(fault) = self.record_verdict(operator, &entry).await {
-                    // A word without a record does not count. Nothing can have run by it: calls need a record too.
-                    self.store.reopen(id.clone(), at).await?;
-                    return Err(fault.into());
-                }
-                self.announce_approvals();
-                Ok(entry)
-            }
-            Decided::Already(entry) => Err(DecideError::Already(Box::new(entry))),
-            Decided::Missing => Err(missing()),
-        }
-    }
-
-    async fn record_verdict(&self, operator: &Operator, entry: &Approval) -> Result<(), Fault> {
-        let why = entry.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        let reason = format!("{} {} {} sha256:{}{why}", entry.status, entry.kind, entry.name, entry.sha256);
-        self.record(operator, Kind::ApprovalDecided, entry.id.as_str(), Some(&reason)).await
-    }
-
     /// Tells whoever waits that something about approvals has changed.
     fn announce_approvals(&self) {
         self.decided.send_modify(|revision| *revision = revision.wrapping_add(1));
@@ -335,20 +271,16 @@ impl Gate {
     }
 }
 
-/// What a person says about an entry.
-#[derive(Debug, Clone, Default)]
-pub struct NewVerdict {
-    /// Whether it may.
-    pub approve: bool,
-    /// The hash of what they saw.
-    pub sha256: Option<String>,
-    /// Why.
-    pub reason: Option<String>,
-    /// Whether it may change what was decided before.
-    pub revise: bool,
-}
-
 impl Standing {
+    /// What waits, and whether another text of the same name was approved before.
+    fn waiting(&self) -> Option<(ApprovalId, bool)> {
+        match self {
+            Self::Pending(id) => Some((id.clone(), false)),
+            Self::Modified(id) => Some((id.clone(), true)),
+            _ => None,
+        }
+    }
+
     fn of(asked: Asked, limit: u32) -> Self {
         match asked {
             Asked::Approved(_) => Self::Approved,

@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq as _;
 use crate::gate::Gate;
 use crate::limit::{Bucket, elapsed};
 use crate::mandate::Mandate;
-use crate::ports::TokenRecord;
+use crate::ports::{Badge, TokenRecord};
 use crate::refusal::Refusal;
 
 /// What someone showed when connecting. Make one per connection or session: it holds that connection's bucket.
@@ -53,17 +53,35 @@ pub struct Caller {
     principal: Principal,
     pub(crate) bucket: Arc<Bucket>,
     mandate: Option<Arc<Mandate>>,
+    badge: Badge,
 }
 
 impl Caller {
     /// A run of that agent.
     pub(crate) fn mandated(agent: Principal, mandate: Arc<Mandate>) -> Self {
-        Self { principal: agent, bucket: Arc::default(), mandate: Some(mandate) }
+        Self { principal: agent, bucket: Arc::default(), mandate: Some(mandate), badge: Badge::default() }
+    }
+
+    /// Somebody who is signed in, with the bucket of their session.
+    pub(crate) fn person(principal: Principal, bucket: Arc<Bucket>) -> Self {
+        Self { principal, bucket, mandate: None, badge: Badge::default() }
     }
 
     /// Who it is.
     pub fn principal(&self) -> &Principal {
         &self.principal
+    }
+
+    /// What its token knows of it.
+    pub fn badge(&self) -> Badge {
+        self.badge
+    }
+
+    /// The same, spoken for by whoever showed its token among the arguments of a call: the person before that one is not
+    /// the person before this one.
+    pub(crate) fn spoken_for(mut self) -> Self {
+        self.badge.may_approve = false;
+        self
     }
 
     /// Whether it is a run that is over: nothing is done for it any more, whatever it began to ask for.
@@ -117,7 +135,8 @@ impl TokenTable {
         let mut table = Self::default();
         for record in records.into_iter().filter(|record| record.revoked_at.is_none()) {
             let bucket = older.find(&record.hash).map_or_else(Arc::default, |known| known.bucket.clone());
-            table.insert(record.hash, Caller { principal: record.principal.clone(), bucket, mandate: None });
+            let principal = record.principal.clone();
+            table.insert(record.hash, Caller { principal, bucket, mandate: None, badge: record.badge });
         }
         table
     }
@@ -134,6 +153,12 @@ impl TokenTable {
         }
     }
 
+    /// Whether a token of that principal has it approve.
+    pub(crate) fn may_approve(&self, principal: &Principal) -> bool {
+        let mut known = self.by_start.values().flatten();
+        known.any(|known| known.caller.principal == *principal && known.caller.badge.may_approve)
+    }
+
     fn find(&self, hash: &TokenHash) -> Option<&Caller> {
         let candidates = self.by_start.get(&start(hash))?;
         candidates.iter().find(|known| known.hash.0.ct_eq(&hash.0).into()).map(|known| &known.caller)
@@ -146,7 +171,12 @@ impl Gate {
         let caller = match credential.shown {
             Shown::PeerUid(uid) if uid == self.operator_uid => {
                 let bucket = credential.bucket.clone();
-                Some(Caller { principal: Principal::operator(), bucket, mandate: None })
+                Some(Caller {
+                    principal: Principal::operator(),
+                    bucket,
+                    mandate: None,
+                    badge: Badge::default(),
+                })
             }
             Shown::Token(hash) => {
                 let known = self.tokens.load().find(&hash).cloned();

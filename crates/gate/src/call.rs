@@ -1,10 +1,13 @@
 //! The call path: every call of every tool, from every face, in the order of these lines.
 
+mod consent;
 pub(crate) mod trail;
 
+use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use covenant_model::audit::{Decision, Digest};
@@ -12,7 +15,6 @@ use covenant_model::tool::ToolCallResult;
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 
-use crate::approval::CallInQuestion;
 use crate::arguments;
 use crate::authenticate::Caller;
 use crate::capability::{Cleared, Permit};
@@ -69,6 +71,21 @@ impl Gate {
         let Some(entry) = &self.found(caller, &request.name, &context).await else {
             return Err(self.unknown(caller, &request.name, &context).await);
         };
+        match &entry.answering {
+            None => self.through(caller, entry, request, context, None).await,
+            Some(answering) => self.answer(answering, caller, entry, request, context).await,
+        }
+    }
+
+    /// The whole path of a call whose tool is known. Sets `began` once the tool is at work.
+    pub(crate) async fn through(
+        &self,
+        caller: &Caller,
+        entry: &Arc<Entry>,
+        request: CallRequest,
+        context: Context,
+        began: Option<&AtomicBool>,
+    ) -> Result<Redacted, CallError> {
         let mut trail = Trail::begin(self, caller, &entry.agent_id, &context)?.of(Subject::tool(entry));
         if let Err(refusal) = self.admit_to_tool(entry.spec.name.as_str(), &entry.bucket) {
             return Err(trail.refused(refusal.into()).await);
@@ -106,17 +123,6 @@ impl Gate {
             cleared.give_back().await;
             return Err(trail.refused(refusal.into()).await);
         }
-        if let Some(grant) = cleared.asking() {
-            let call = CallInQuestion {
-                tool: entry.spec.name.as_str(),
-                definition: &entry.definition,
-                arguments: arguments.as_map(),
-            };
-            if let Err(error) = self.approved(caller, grant, call, &context).await {
-                cleared.give_back().await;
-                return Err(trail.refused(error).await);
-            }
-        }
         let mut context = context.within(entry.limit).traced(trail.trace()).inside(
             trail.call(),
             self.redactor(),
@@ -129,8 +135,17 @@ impl Gate {
         let tool = entry.spec.name.as_str();
         let definition = &entry.definition;
         let passage = Passage { trail, cleared, digest, tool, whole, definition };
+        let passage = match self.consent(passage, caller, arguments.as_map(), &context).await {
+            ControlFlow::Continue(passage) => passage,
+            ControlFlow::Break(answer) => return answer,
+        };
         self.pass(passage, &context, |permit, context| {
-            Box::pin(async move { Ok(entry.tool.run(permit, arguments, context).await) })
+            Box::pin(async move {
+                if let Some(began) = began {
+                    began.store(true, Ordering::Release);
+                }
+                Ok(entry.tool.run(permit, arguments, context).await)
+            })
         })
         .await
     }
@@ -244,7 +259,9 @@ impl Gate {
     }
 
     async fn unknown(&self, caller: &Caller, name: &str, context: &Context) -> CallError {
-        let name = self.redactor().shown(name, 64);
+        let shown = self.redactor().shown(name, 64);
+        self.missed(Some(caller), name, Refusal::UnknownTool { name: shown.clone() });
+        let name = shown;
         match Trail::begin(self, caller, &format!("tool:{name}"), context) {
             Ok(trail) => trail.refused(Refusal::UnknownTool { name }.into()).await,
             Err(fault) => fault.into(),
@@ -293,7 +310,7 @@ async fn run(tool: &str, context: &Context, work: Work<'_>) -> Result<RawOutput,
             let _ = tokio::time::timeout(WIND_DOWN, running).await;
             return Err(Refusal::Cancelled { tool }.into());
         }
-        () = tokio::time::sleep(limit) => {
+        () = context.spent(limit) => {
             context.cancel.cancel();
             let _ = tokio::time::timeout(WIND_DOWN, running).await;
             return Err(Refusal::TimedOut { tool, limit }.into());

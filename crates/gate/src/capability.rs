@@ -17,13 +17,14 @@ use crate::authenticate::Caller;
 use crate::call::trail::Trail;
 use crate::gate::Gate;
 use crate::mandate::not_in_manifest;
-use crate::ports::{Allowance, GateStore, Reservation};
+use crate::ports::{Allowance, Badge, GateStore, Reservation};
 use crate::refusal::{CallError, Fault, Refusal};
 
 /// Leave to run one tool once: authenticated, admitted, granted, validated, recorded. Only the gate makes one.
 #[derive(Debug)]
 pub struct Permit {
     principal: Principal,
+    badge: Badge,
     call: CallId,
 }
 
@@ -31,6 +32,11 @@ impl Permit {
     /// On whose behalf.
     pub fn principal(&self) -> &Principal {
         &self.principal
+    }
+
+    /// What its token knows of whoever asks.
+    pub fn badge(&self) -> Badge {
+        self.badge
     }
 
     /// For which call.
@@ -160,6 +166,7 @@ impl GrantSet {
 pub(crate) struct Cleared<'g> {
     gate: &'g Gate,
     principal: Principal,
+    badge: Badge,
     decided_by: Vec<Arc<Held>>,
 }
 
@@ -182,7 +189,7 @@ impl Cleared<'_> {
     /// Leave to run, once the start of the call is on record.
     pub(crate) fn into_permit(mut self, call: CallId) -> Permit {
         self.decided_by.clear();
-        Permit { principal: self.principal.clone(), call }
+        Permit { principal: self.principal.clone(), badge: self.badge, call }
     }
 }
 
@@ -239,7 +246,8 @@ impl Gate {
         trail: &mut Trail<'_>,
     ) -> Result<Cleared<'g>, CallError> {
         let principal = caller.principal().clone();
-        let mut cleared = Cleared { gate: self, principal, decided_by: Vec::with_capacity(1) };
+        let mut cleared =
+            Cleared { gate: self, principal, badge: caller.badge(), decided_by: Vec::with_capacity(1) };
         for action in required {
             match self.decide(caller, action, arguments).await {
                 Ok(held) => {

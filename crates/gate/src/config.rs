@@ -20,6 +20,8 @@ pub struct Config {
     pub approvals_wait: Duration,
     /// How many calls of one principal may wait.
     pub approvals_per_principal: u32,
+    /// What stands before an id in the address of the page about an approval; none where there are no such pages.
+    pub approvals_page: Option<String>,
 }
 
 impl Default for Config {
@@ -32,6 +34,7 @@ impl Default for Config {
             approvals_expire: Duration::from_hours(24),
             approvals_wait: Duration::ZERO,
             approvals_per_principal: 64,
+            approvals_page: None,
         }
     }
 }

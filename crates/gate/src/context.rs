@@ -14,15 +14,16 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use self::asking::Counterpart;
 pub(crate) use self::asking::Heard;
+use self::asking::{Counterpart, Deliberation};
 use crate::approval::{Content, Standing};
 use crate::authenticate::Caller;
 use crate::call::CallRequest;
 use crate::gate::Gate;
-use crate::inquiry::Inquiry;
+use crate::inquiry::{Inquiry, Unanswered, Why};
 use crate::output::Redacted;
 use crate::refusal::{CallError, Fault, Refusal};
+use crate::seal::Put;
 pub use crate::trace::Trace;
 use crate::veil::Veil;
 
@@ -113,6 +114,9 @@ pub struct Context {
     counterpart: Counterpart,
     /// What was asked so far, and whether it was answered.
     asked: Mutex<Vec<(String, Inquiry, Heard)>>,
+    /// What this round puts to the client's person.
+    put: Mutex<Option<Put>>,
+    deliberation: Mutex<Deliberation>,
 }
 
 /// Where a running call sits: at which gate, and for whom.
@@ -146,6 +150,8 @@ impl Context {
             note: Mutex::default(),
             counterpart: Counterpart::Nobody,
             asked: Mutex::default(),
+            put: Mutex::default(),
+            deliberation: Mutex::default(),
         }
     }
 
@@ -265,6 +271,18 @@ impl Context {
         gate.standing(caller.principal(), content).await
     }
 
+    /// Asks the person before this call's client about a text that waits, where there is a way to them: how it stands
+    /// after that, or what the call is answered with instead.
+    pub async fn put_to_person(
+        &self,
+        content: Content<'_>,
+        standing: Standing,
+    ) -> Result<Standing, Unanswered> {
+        let failed = |fault: Fault| Unanswered::because(Why::Failed(fault.to_string()));
+        let (gate, caller) = self.seated().map_err(failed)?;
+        gate.persuaded(caller, content, standing, self).await
+    }
+
     /// How a text stands, without asking anyone.
     pub async fn known_standing(&self, content: Content<'_>) -> Result<Option<Standing>, Fault> {
         self.seated()?.0.known_standing(content).await
@@ -334,7 +352,8 @@ impl Context {
         self.redactor.as_ref().is_none_or(|then| !Arc::ptr_eq(then, &now)).then_some(now)
     }
 
-    fn redact(&self, value: &mut Value) {
+    /// Takes secrets out of a value, for a tool that keeps it: what is shown of it later passes no gate that knows them still.
+    pub fn redact(&self, value: &mut Value) {
         for redactor in self.renewed().iter().chain(&self.redactor) {
             redactor.redact_value(value);
         }

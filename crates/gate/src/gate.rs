@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use covenant_model::audit::{Decision, Event, Kind};
+use covenant_model::id::ApprovalId;
 use covenant_model::principal::Principal;
 use covenant_model::redact::Redactor;
 use covenant_model::token::TokenHash;
@@ -23,12 +24,13 @@ use crate::config::Config;
 use crate::limit::Bucket;
 use crate::meter::Meter;
 use crate::observe::Spans;
-use crate::ports::{GateStore, TokenRecord};
+use crate::ports::{Badge, GateStore, TokenRecord};
 use crate::provider::{Completions, Prompts, Resources};
 use crate::random;
 use crate::refusal::Fault;
 use crate::registry::{NotRegistered, Prepared, ToolRegistry};
 use crate::seal::Seal;
+use crate::signin::Visitors;
 
 /// How many updates of resources a slow listener may fall behind before it takes it that everything changed.
 const UPDATES: usize = 256;
@@ -76,6 +78,8 @@ pub struct Gate {
     pub(crate) operator_uid: u32,
     pub(crate) opened: Instant,
     pub(crate) strangers: Bucket,
+    /// Those who are signed in, and those who would be.
+    pub(crate) visitors: Visitors,
     pub(crate) resources: Vec<Arc<dyn Resources>>,
     pub(crate) prompts: Vec<Arc<dyn Prompts>>,
     pub(crate) completions: Option<Arc<dyn Completions>>,
@@ -89,6 +93,7 @@ pub struct Gate {
     config: ArcSwap<Config>,
     changes: watch::Sender<u64>,
     pub(crate) decided: watch::Sender<u64>,
+    pub(crate) verdicts: broadcast::Sender<ApprovalId>,
     /// Itself, for calls that are made within calls.
     pub(crate) own: Weak<Self>,
     updates: broadcast::Sender<Arc<str>>,
@@ -117,6 +122,7 @@ impl Gate {
             operator_uid: parts.operator_uid,
             opened: Instant::now(),
             strangers: Bucket::default(),
+            visitors: Visitors::default(),
             resources: parts.resources,
             prompts: parts.prompts,
             completions: parts.completions,
@@ -130,6 +136,7 @@ impl Gate {
             config: ArcSwap::from_pointee(parts.config),
             changes: watch::Sender::new(0),
             decided: watch::Sender::new(0),
+            verdicts: broadcast::Sender::new(UPDATES),
             own: own.clone(),
             updates: broadcast::Sender::new(UPDATES),
             seal,
@@ -150,6 +157,7 @@ impl Gate {
             hash: self.operator,
             principal: Principal::operator(),
             label: "operator".to_owned(),
+            badge: Badge::default(),
             created_at: self.clock.now(),
             revoked_at: None,
         });

@@ -42,9 +42,12 @@ impl Kind {
 
 /// What a client said it can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one capability of the protocol")]
 pub struct Kinds {
-    /// Its person.
-    pub elicitation: bool,
+    /// Its person, by a form that it shows.
+    pub form: bool,
+    /// Its person, by a page that it sends them to.
+    pub url: bool,
     /// Its model.
     pub sampling: bool,
     /// Its directories.
@@ -52,16 +55,26 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// Reads a client's capabilities: a member that is an object is one it has.
+    /// Reads a client's capabilities: a member that is an object is one it has. Of the ways to its person it may name
+    /// some; where it names none, it is the form.
     pub fn of(capabilities: &Map<String, Value>) -> Self {
-        let has = |kind: Kind| capabilities.get(kind.capability()).is_some_and(Value::is_object);
-        Self { elicitation: has(Kind::Elicitation), sampling: has(Kind::Sampling), roots: has(Kind::Roots) }
+        let member = |kind: Kind| capabilities.get(kind.capability()).and_then(Value::as_object);
+        let person = member(Kind::Elicitation);
+        let way = |name: &str| person.and_then(|ways| ways.get(name)).is_some_and(Value::is_object);
+        let url = way("url");
+        Self {
+            form: way("form") || (person.is_some() && !url),
+            url,
+            sampling: member(Kind::Sampling).is_some(),
+            roots: member(Kind::Roots).is_some(),
+        }
     }
 
-    /// Whether that is among them.
-    pub fn has(self, kind: Kind) -> bool {
-        match kind {
-            Kind::Elicitation => self.elicitation,
+    /// Whether it can be asked that.
+    pub fn can(self, inquiry: &Inquiry) -> bool {
+        match inquiry.kind {
+            Kind::Elicitation if inquiry.params.get("mode").is_some_and(|mode| mode == "url") => self.url,
+            Kind::Elicitation => self.form,
             Kind::Sampling => self.sampling,
             Kind::Roots => self.roots,
         }
@@ -111,6 +124,8 @@ pub trait Client: Send + Sync {
     fn kinds(&self) -> Kinds;
     /// Asks it, and waits.
     fn ask<'a>(&'a self, inquiry: &'a Inquiry) -> Asking<'a>;
+    /// Sends it something whose answer nobody waits for, if it gets there.
+    fn tell(&self, inquiry: &Inquiry);
 }
 
 /// A call of a client that repeats it with answers: what it can be asked for, and what it brings back.
@@ -155,5 +170,28 @@ impl Unanswered {
     /// Whether the answer is still to come.
     pub fn comes_later(&self) -> bool {
         self.why == Why::Later
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_names_the_ways_to_its_person_or_means_the_form() {
+        for (capabilities, form, url) in [
+            (json!({}), false, false),
+            (json!({"elicitation": true}), false, false),
+            (json!({"elicitation": {}}), true, false),
+            (json!({"elicitation": {"form": {}}}), true, false),
+            (json!({"elicitation": {"url": {}}}), false, true),
+            (json!({"elicitation": {"form": {}, "url": {}}}), true, true),
+            (json!({"elicitation": {"url": true}}), true, false),
+        ] {
+            let kinds = Kinds::of(capabilities.as_object().unwrap());
+            assert_eq!((kinds.form, kinds.url), (form, url), "{capabilities}");
+            assert_eq!(kinds.can(&Inquiry::elicit(json!({"message": "?"}))), form);
+            assert_eq!(kinds.can(&Inquiry::elicit(json!({"message": "?", "mode": "url"}))), url);
+        }
     }
 }

@@ -32,7 +32,7 @@
 //! # use covenant_gate::{arguments::Arguments, *};
 //! # use covenant_model::{id::CallId, principal::Principal};
 //! fn run(tool: &dyn Tool, arguments: Arguments, context: &Context) {
-//!     let permit = Permit { principal: Principal::operator(), call: CallId::from_random([0; 10]) };
+//!     let permit = Permit { principal: Principal::operator(), badge: Default::default(), call: CallId::from_random([0; 10]) };
 //!     drop(tool.run(permit, arguments, context));
 //! }
 //! ```
@@ -74,6 +74,7 @@
 //! }
 //! ```
 
+pub mod answering;
 pub mod approval;
 pub mod arguments;
 pub mod arrivals;
@@ -93,12 +94,15 @@ pub mod observe;
 mod offer;
 pub mod operator;
 pub mod output;
+pub mod people;
 pub mod ports;
 pub mod provider;
 pub mod random;
 pub mod refusal;
 pub mod registry;
 mod seal;
+pub mod signin;
+pub mod steward;
 pub mod tool;
 mod trace;
 mod veil;
@@ -116,5 +120,6 @@ pub use operator::{Operator, Peer};
 pub use output::{RawOutput, Redacted};
 pub use refusal::{CallError, Fault, Refusal};
 pub use registry::{Prepared, ToolRegistry};
+pub use steward::Steward;
 pub use tool::Tool;
 pub use veil::Veil;

@@ -15,7 +15,7 @@ pub const OUTCOMES: [&str; 7] =
     ["ok", "error", "refused", "timed_out", "cancelled", "failed", "input_required"];
 
 /// The codes of refusals, in the order of their counters.
-const REASONS: [&str; 17] = [
+const REASONS: [&str; 18] = [
     "unauthenticated",
     "rate_limited",
     "unknown_tool",
@@ -33,6 +33,7 @@ const REASONS: [&str; 17] = [
     "not_in_manifest",
     "over_budget",
     "queue_full",
+    "not_admin",
 ];
 
 /// What a call is of, in the order of the histograms.
@@ -150,6 +151,7 @@ fn place(refusal: &Refusal) -> usize {
         Refusal::NotInManifest { .. } => 14,
         Refusal::OverBudget { .. } => 15,
         Refusal::QueueFull { .. } => 16,
+        Refusal::NotAdmin { .. } => 17,
     }
 }
 
@@ -235,7 +237,7 @@ mod tests {
             Refusal::NotFound { what: text() },
             Refusal::NotGranted { action: text(), principal: principal(), why: text() },
             Refusal::InvalidArguments { tool: text(), reason: text() },
-            Refusal::PendingApproval { tool: text(), id: ApprovalId::from_random([0; 10]) },
+            Refusal::PendingApproval { tool: text(), id: ApprovalId::from_random([0; 10]), page: None },
             Refusal::ApprovalsFull { principal: principal(), limit: 1 },
             Refusal::TimedOut { tool: text(), limit: Duration::ZERO },
             Refusal::Cancelled { tool: text() },
@@ -246,6 +248,7 @@ mod tests {
             Refusal::NotInManifest { action: text(), principal: principal() },
             Refusal::OverBudget { agent: text(), cap: 1, wait: Duration::ZERO },
             Refusal::QueueFull { limit: 1 },
+            Refusal::NotAdmin { principal: principal(), why: "" },
         ];
         assert_eq!(all.each_ref().map(Refusal::code), REASONS);
         assert_eq!(all.each_ref().map(place), std::array::from_fn(|place| place));

@@ -1,11 +1,11 @@
 //! What a caller may see and read: lists hold only what the same decision would let it call.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::approval::CallInQuestion;
 use crate::authenticate::Caller;
 use crate::call::Passage;
 use crate::call::trail::Trail;
@@ -211,19 +211,16 @@ impl Gate {
             Ok(cleared) => cleared,
             Err(error) => return Err(trail.refused(error).await),
         };
-        if let Some(grant) = cleared.asking() {
-            let call = CallInQuestion { tool: &asked.agent_id, definition: &[], arguments: &asked.arguments };
-            if let Err(error) = self.approved(caller, grant, call, context).await {
-                cleared.give_back().await;
-                return Err(trail.refused(error).await);
-            }
-        }
         let (digest, whole) = self.digests_of(&asked.arguments);
         if let Err(refusal) = self.resume(caller, &asked.agent_id, (whole, &[]), context) {
             cleared.give_back().await;
             return Err(trail.refused(refusal.into()).await);
         }
         let passage = Passage { trail, cleared, digest, tool: &asked.agent_id, whole, definition: &[] };
+        let passage = match self.consent(passage, caller, &asked.arguments, context).await {
+            ControlFlow::Continue(passage) => passage,
+            ControlFlow::Break(answer) => return answer,
+        };
         self.pass(passage, context, |_permit, context| {
             let provided = work(context);
             Box::pin(async move {

@@ -14,14 +14,18 @@ use covenant_model::token;
 use crate::authenticate::Caller;
 use crate::gate::Gate;
 use crate::limit::elapsed;
-use crate::ports::TokenRecord;
+use crate::ports::{Badge, TokenRecord};
 use crate::random;
 use crate::refusal::{Fault, Refusal};
 
 /// Proof that the operator asks, and from where.
 #[derive(Debug, Clone)]
-pub struct Operator {
-    principal: Principal,
+pub struct Operator(Actor);
+
+/// Who administers, and from where: what stands in the row of an act.
+#[derive(Debug, Clone)]
+pub(crate) struct Actor {
+    pub(crate) principal: Principal,
     peer: String,
 }
 
@@ -53,13 +57,32 @@ pub enum GrantError {
 impl Operator {
     /// Who it is.
     pub fn principal(&self) -> &Principal {
-        &self.principal
+        &self.0.principal
+    }
+
+    /// From where, as far as that is known.
+    pub(crate) fn peer(&self) -> Option<&str> {
+        self.0.peer()
+    }
+}
+
+impl Actor {
+    pub(crate) fn new(caller: &Caller, peer: Peer) -> Self {
+        let pid = peer.pid.map(|pid| format!("pid {pid}"));
+        let parts = [pid, peer.program, peer.terminal.map(|tty| format!("on {tty}"))];
+        let peer = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        Self { principal: caller.principal().clone(), peer }
+    }
+
+    /// From where, as far as that is known.
+    pub(crate) fn peer(&self) -> Option<&str> {
+        (!self.peer.is_empty()).then_some(self.peer.as_str())
     }
 }
 
 impl GrantError {
     /// As a fault: where the grant is the gate's own, its limits make sense.
-    fn into_fault(self) -> Fault {
+    pub(crate) fn into_fault(self) -> Fault {
         match self {
             Self::Fault(fault) => fault,
             other => Fault::new("a grant could not be given", other),
@@ -87,14 +110,11 @@ pub enum AddClientError {
 impl Gate {
     /// Whether that caller is the operator.
     pub fn operator(&self, caller: &Caller, peer: Peer) -> Result<Operator, Refusal> {
-        let principal = caller.principal().clone();
+        let principal = caller.principal();
         if principal.kind() != PrincipalKind::Operator {
-            return Err(Refusal::NotOperator { principal });
+            return Err(Refusal::NotOperator { principal: principal.clone() });
         }
-        let pid = peer.pid.map(|pid| format!("pid {pid}"));
-        let parts = [pid, peer.program, peer.terminal.map(|tty| format!("on {tty}"))];
-        let peer = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
-        Ok(Operator { principal, peer })
+        Ok(Operator(Actor::new(caller, peer)))
     }
 
     /// Writes down that someone else tried to administer this home; of a flood, one a minute.
@@ -110,13 +130,14 @@ impl Gate {
 
     /// Gives a grant: signed, stored, recorded, in force.
     pub async fn grant(&self, operator: &Operator, new: NewGrant) -> Result<Granted, GrantError> {
-        let grant = self.keep_grant(operator, new).await?;
+        let grant = self.keep_grant(&operator.0, new).await?;
         self.load_grants().await?;
         let warnings = self.remarks(&grant).await?;
         Ok(Granted { grant, warnings })
     }
 
-    async fn keep_grant(&self, operator: &Operator, new: NewGrant) -> Result<Grant, GrantError> {
+    /// Signs, stores and records a grant. It is in force once the grants are loaded.
+    pub(crate) async fn keep_grant(&self, by: &Actor, new: NewGrant) -> Result<Grant, GrantError> {
         new.constraints.check()?;
         let now = self.clock.now();
         if new.expires_at.is_some_and(|end| end <= now) {
@@ -129,12 +150,12 @@ impl Gate {
             constraints: new.constraints,
             approval: new.approval,
             expires_at: new.expires_at,
-            granted_by: operator.principal.to_string(),
+            granted_by: by.principal.to_string(),
             granted_at: now,
         };
         let reason = format!("{} to {}", grant.action, grant.subject);
         self.store.add_grant(grant.clone().sign(&self.key)).await?;
-        if let Err(fault) = self.record(operator, Kind::GrantAdded, grant.id.as_str(), Some(&reason)).await {
+        if let Err(fault) = self.record_by(by, Kind::GrantAdded, grant.id.as_str(), Some(&reason)).await {
             self.store.revoke_grant(grant.id, now).await?;
             return Err(fault.into());
         }
@@ -168,6 +189,15 @@ impl Gate {
             remarks
                 .push(format!("there is no client `{name}` yet; add it with: covenant clients add {name}"));
         }
+        if let Subject::One(principal) = &grant.subject
+            && principal.kind() == PrincipalKind::Developer
+            && self.developer_of(principal).await?.is_none()
+        {
+            let name = principal.name();
+            remarks.push(format!(
+                "there is no developer `{name}` yet; invite them with: covenant team invite {name}"
+            ));
+        }
         Ok(remarks)
     }
 
@@ -179,12 +209,36 @@ impl Gate {
 
     /// Takes a grant back; `false` if there is none with that id.
     pub async fn revoke_grant(&self, operator: &Operator, id: &GrantId) -> Result<bool, Fault> {
+        self.take_grant(&operator.0, id).await
+    }
+
+    async fn take_grant(&self, by: &Actor, id: &GrantId) -> Result<bool, Fault> {
         if !self.store.revoke_grant(id.clone(), self.clock.now()).await? {
             return Ok(false);
         }
         self.load_grants().await?;
-        self.record(operator, Kind::GrantRevoked, id.as_str(), None).await?;
+        self.record_by(by, Kind::GrantRevoked, id.as_str(), None).await?;
         Ok(true)
+    }
+
+    /// Takes back every grant that names that principal; which those were.
+    pub(crate) async fn take_grants_of(
+        &self,
+        by: &Actor,
+        principal: Principal,
+    ) -> Result<Vec<String>, Fault> {
+        let subject = Subject::One(principal);
+        let theirs: Vec<GrantId> = {
+            let set = self.grants.load();
+            set.all().filter(|held| held.grant.subject == subject).map(|held| held.grant.id.clone()).collect()
+        };
+        let mut taken = Vec::new();
+        for id in theirs {
+            if self.take_grant(by, &id).await? {
+                taken.push(id.to_string());
+            }
+        }
+        Ok(taken)
     }
 
     /// Every grant in force, oldest first.
@@ -232,13 +286,15 @@ impl Gate {
             hash,
             principal: principal.clone(),
             label: new.name.clone(),
+            badge: Badge { may_approve: new.may_approve, ..Badge::default() },
             created_at: self.clock.now(),
             revoked_at: None,
         };
         if !self.store.add_token(record).await? {
             return Err(AddClientError::Taken { name: new.name });
         }
-        if let Err(fault) = self.record(operator, Kind::ClientAdded, principal.as_str(), None).await {
+        let reason = new.may_approve.then_some("may approve");
+        if let Err(fault) = self.record(operator, Kind::ClientAdded, principal.as_str(), reason).await {
             self.store.revoke_tokens(principal, self.clock.now()).await?;
             return Err(fault.into());
         }
@@ -254,7 +310,7 @@ impl Gate {
                 expires_at: None,
             };
             ahead.extend(self.missing_tool(&grant.action));
-            self.keep_grant(operator, grant).await.map_err(GrantError::into_fault)?;
+            self.keep_grant(&operator.0, grant).await.map_err(GrantError::into_fault)?;
         }
         let warnings = match ahead.as_slice() {
             [] => Vec::new(),
@@ -284,6 +340,7 @@ impl Gate {
                     .filter(|held| held.grant.subject == Subject::One(token.principal.clone()))
                     .count(),
                 name: token.principal.name().to_owned(),
+                may_approve: token.badge.may_approve,
                 principal: token.principal,
                 created_at: token.created_at,
                 revoked_at: token.revoked_at,
@@ -302,17 +359,7 @@ impl Gate {
         // Whoever listens is asked anew who it is.
         self.announce();
         self.record(operator, Kind::ClientRevoked, principal.as_str(), None).await?;
-        let subject = Subject::One(principal);
-        let theirs: Vec<GrantId> = {
-            let set = self.grants.load();
-            set.all().filter(|held| held.grant.subject == subject).map(|held| held.grant.id.clone()).collect()
-        };
-        let mut also = Vec::new();
-        for id in theirs {
-            if self.revoke_grant(operator, &id).await? {
-                also.push(id.to_string());
-            }
-        }
+        let also = self.take_grants_of(&operator.0, principal).await?;
         Ok(Some(Removed { removed: name.to_owned(), also }))
     }
 
@@ -324,9 +371,19 @@ impl Gate {
         subject: &str,
         reason: Option<&str>,
     ) -> Result<(), Fault> {
-        let mut event = Event::new(operator.principal.as_str(), subject, kind, Decision::Done);
+        self.record_by(&operator.0, kind, subject, reason).await
+    }
+
+    pub(crate) async fn record_by(
+        &self,
+        by: &Actor,
+        kind: Kind,
+        subject: &str,
+        reason: Option<&str>,
+    ) -> Result<(), Fault> {
+        let mut event = Event::new(by.principal.as_str(), subject, kind, Decision::Done);
         event.reason = reason;
-        event.peer = (!operator.peer.is_empty()).then_some(operator.peer.as_str());
+        event.peer = by.peer();
         self.audit().append(std::slice::from_ref(&event), &self.redactor()).await.map(drop)
     }
 }

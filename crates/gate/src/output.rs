@@ -9,7 +9,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use crate::inquiry::{Unanswered, Why};
-use crate::refusal::Fault;
+use crate::refusal::{Fault, Refusal};
 
 /// What a tool gave back, with whatever secrets it may hold. Nothing can send this.
 #[derive(Debug)]
@@ -55,6 +55,7 @@ impl From<ToolCallResult> for RawOutput {
 pub struct Redacted {
     json: Box<RawValue>,
     outcome: Outcome,
+    refused: Option<Box<Refusal>>,
 }
 
 /// What a result says of itself.
@@ -81,6 +82,16 @@ impl Redacted {
         self.outcome == Outcome::InputRequired
     }
 
+    /// The refusal that it tells of in its tool's own words, if it does.
+    pub fn refused(&self) -> Option<&Refusal> {
+        self.refused.as_deref()
+    }
+
+    /// The same, which tells of that refusal.
+    pub(crate) fn instead_of(self, refusal: Refusal) -> Self {
+        Self { refused: Some(Box::new(refusal)), ..self }
+    }
+
     pub(crate) fn outcome(&self) -> Outcome {
         self.outcome
     }
@@ -90,7 +101,11 @@ impl Redacted {
         let broken = |error| Fault::new("the questions cannot be written", error);
         let members = asked.json.get().strip_prefix('{').unwrap_or_default();
         let text = format!(r#"{{"resultType":"input_required","requestState":"{state}",{members}"#);
-        Ok(Self { json: RawValue::from_string(text).map_err(broken)?, outcome: Outcome::InputRequired })
+        Ok(Self {
+            json: RawValue::from_string(text).map_err(broken)?,
+            outcome: Outcome::InputRequired,
+            refused: None,
+        })
     }
 }
 
@@ -139,7 +154,7 @@ pub(crate) fn redact<'r>(
             json.get().len()
         );
         let json = to_raw_value(&ToolCallResult::error(reason)).map_err(broken)?;
-        return Ok(Redacted { json, outcome: Outcome::Error });
+        return Ok(Redacted { json, outcome: Outcome::Error, refused: None });
     }
     let mut json = json;
     for redactor in redactors {
@@ -150,12 +165,12 @@ pub(crate) fn redact<'r>(
         let Some(text) = cleaned else { continue };
         if let Some(reason) = bytes::withheld(json.get(), redactor) {
             let json = to_raw_value(&ToolCallResult::error(reason)).map_err(broken)?;
-            return Ok(Redacted { json, outcome: Outcome::Error });
+            return Ok(Redacted { json, outcome: Outcome::Error, refused: None });
         }
         json = RawValue::from_string(text).map_err(broken)?;
     }
     let outcome = if is_error { Outcome::Error } else { Outcome::Ok };
-    Ok(Redacted { json, outcome })
+    Ok(Redacted { json, outcome, refused: None })
 }
 
 #[cfg(test)]

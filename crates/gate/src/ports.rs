@@ -2,6 +2,9 @@
 //!
 //! `store` implements these on both databases. "Not found" is `Ok(None)` or `Ok(false)`, never an error.
 
+pub mod people;
+pub mod signin;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
@@ -9,14 +12,25 @@ use std::time::Duration;
 use covenant_model::approval::{Approval, ApprovalKind};
 use covenant_model::grant::SignedGrant;
 use covenant_model::id::{ApprovalId, GrantId, TokenId};
-use covenant_model::principal::Principal;
+use covenant_model::principal::{AgentType, Principal};
 use covenant_model::time::Timestamp;
 use covenant_model::token::TokenHash;
 
+use self::people::People;
+use self::signin::SignIns;
 use crate::refusal::Fault;
 
 /// An answer from the store.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
+
+/// What a token knows of who holds it, beside whom it speaks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Badge {
+    /// The agent it was made for; it overrides what an agent says of itself.
+    pub agent_type: Option<AgentType>,
+    /// Whether its holder's word counts where a person is asked.
+    pub may_approve: bool,
+}
 
 /// A token as it is kept: everything but the token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +43,8 @@ pub struct TokenRecord {
     pub principal: Principal,
     /// What a person called it.
     pub label: String,
+    /// What it knows of who holds it.
+    pub badge: Badge,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it stopped being valid.
@@ -43,6 +59,8 @@ pub trait Tokens: Send + Sync {
     fn add_token(&self, record: TokenRecord) -> Answer<'_, bool>;
     /// Ends every valid token of that principal; how many those were.
     fn revoke_tokens(&self, principal: Principal, at: Timestamp) -> Answer<'_, u64>;
+    /// Ends one token; `false` if there is none with that id that is valid.
+    fn revoke_token(&self, id: TokenId, at: Timestamp) -> Answer<'_, bool>;
 }
 
 /// What a counted grant allows.
@@ -201,6 +219,6 @@ pub trait Approvals: Send + Sync {
 }
 
 /// All that the gate needs kept.
-pub trait GateStore: Tokens + Grants + Approvals {}
+pub trait GateStore: Tokens + Grants + Approvals + People + SignIns {}
 
-impl<T: Tokens + Grants + Approvals> GateStore for T {}
+impl<T: Tokens + Grants + Approvals + People + SignIns> GateStore for T {}

@@ -85,6 +85,8 @@ pub enum Refusal {
         tool: String,
         /// What the person will decide.
         id: ApprovalId,
+        /// The page that says how, for a client that can send its person there.
+        page: Option<String>,
     },
     /// A person said no to this very call.
     #[error("a person rejected this call of `{tool}` ({id}){reason}")]
@@ -136,6 +138,14 @@ pub enum Refusal {
         /// What it asks for.
         kind: crate::inquiry::Kind,
     },
+    /// Only an admin of the workspace may do that, or not with this token.
+    #[error("{principal} may not administer its workspace: {why}")]
+    NotAdmin {
+        /// Who tried.
+        principal: Principal,
+        /// Why not.
+        why: &'static str,
+    },
     /// Only the operator may do that.
     #[error(
         "{principal} may not administer this home: only its operator may, by the CLI or with the operator token"
@@ -166,6 +176,7 @@ impl Refusal {
             Self::TimedOut { .. } => "timed_out",
             Self::Cancelled { .. } => "cancelled",
             Self::ClientCannot { .. } => "client_cannot",
+            Self::NotAdmin { .. } => "not_admin",
             Self::NotOperator { .. } => "not_operator",
         }
     }

@@ -12,6 +12,7 @@ use jsonschema::Validator;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
+use crate::answering::Answering;
 use crate::limit::Bucket;
 use crate::meter::{Calls, Kind};
 use crate::tool::Tool;
@@ -40,6 +41,8 @@ pub(crate) struct Entry {
     /// What is looked up and noted, and decides nothing.
     pub(crate) optional: Vec<String>,
     pub(crate) agent_id: String,
+    /// How it answers where a call of it comes to nothing, if it does so itself.
+    pub(crate) answering: Option<Arc<dyn Answering>>,
     pub(crate) definition: [u8; 32],
     pub(crate) limit: Duration,
     pub(crate) bucket: Bucket,
@@ -100,6 +103,7 @@ impl Entry {
             dispatch: tool.dispatch(),
             optional: tool.optional(),
             agent_id: tool.agent_id(),
+            answering: tool.answering(),
             definition: Sha256::digest(json.get().as_bytes()).into(),
             limit: tool.limit(),
             json,
@@ -142,6 +146,12 @@ impl ToolRegistry {
     pub fn without(&self, names: &BTreeSet<ToolName>) -> Self {
         let stays = self.entries.iter().filter(|(name, _)| !names.contains(*name));
         Self { entries: stays.map(|(name, entry)| (name.clone(), Arc::clone(entry))).collect() }
+    }
+
+    /// Who answers for tools of that name, although there is none.
+    pub(crate) fn answering(&self, name: &str) -> Option<Arc<dyn Answering>> {
+        let mut all = self.entries.values().filter_map(|entry| entry.answering.as_ref());
+        all.find(|answering| answering.is_for(name)).cloned()
     }
 
     /// Adds a tool; its schema is compiled now, and never again. A `$ref` to elsewhere is refused, not fetched.

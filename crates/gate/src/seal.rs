@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use covenant_model::audit::Digest;
+use covenant_model::id::ApprovalId;
 use covenant_model::time::Timestamp;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,18 @@ pub(crate) struct Carried {
     pub(crate) answers: Map<String, Value>,
     /// What the tool wants to be told again.
     pub(crate) remember: Option<Value>,
+    /// What its person was asked to approve, or told of.
+    #[serde(default)]
+    pub(crate) put: Option<Put>,
+}
+
+/// Something that was put to a client's person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Put {
+    /// The entry.
+    pub(crate) id: ApprovalId,
+    /// Whether all of it was shown, so that an answer can be one to it.
+    pub(crate) shown: bool,
 }
 
 /// Which call something is carried for.

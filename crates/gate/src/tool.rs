@@ -8,6 +8,7 @@ use std::time::Duration;
 use covenant_model::tool::ToolSpec;
 use serde_json::value::RawValue;
 
+use crate::answering::Answering;
 use crate::arguments::Arguments;
 use crate::capability::Permit;
 use crate::context::Context;
@@ -44,6 +45,11 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Why it takes no call now, if it does not. Asked when everything else allows one, before anything is recorded as begun.
     fn objection(&self) -> Option<Refusal> {
+        None
+    }
+
+    /// How it answers where a call of it comes to nothing, if it does so itself.
+    fn answering(&self) -> Option<Arc<dyn Answering>> {
         None
     }
 

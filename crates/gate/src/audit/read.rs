@@ -1,6 +1,7 @@
 //! Reading rows back: the newest ones, all after a row, an export, a verdict. Reads files only, asks the writer nothing,
 //! and works while it writes or when no daemon runs.
 
+mod files;
 mod merge;
 mod recent;
 mod tail;
@@ -18,6 +19,7 @@ use self::merge::Merged;
 use super::checkpoints;
 use super::lines::Lines;
 
+pub use files::{Files, files};
 pub use recent::{Filter, recent};
 pub use tail::{Tail, tail};
 

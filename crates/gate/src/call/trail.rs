@@ -120,6 +120,12 @@ impl<'g> Trail<'g> {
         events
     }
 
+    /// Which call this is, for what its client carries.
+    pub(crate) fn bound<'b>(&'b self, arguments: Digest, definition: &'b [u8]) -> Bound<'b> {
+        let Self { principal, agent_id, .. } = self;
+        Bound { principal: principal.as_str(), agent_id, arguments, definition }
+    }
+
     /// Writes down that the call was refused, and says so; if it cannot be written, that is the answer.
     pub(crate) async fn refused(mut self, error: CallError) -> CallError {
         let mut last = self.event(Kind::CallRefused, decision_of(&error));
@@ -225,8 +231,7 @@ impl Started<'_> {
 
     /// Which call this is, for what its client carries.
     pub(crate) fn bound<'b>(&'b self, arguments: Digest, definition: &'b [u8]) -> Bound<'b> {
-        let Trail { principal, agent_id, .. } = &self.trail;
-        Bound { principal: principal.as_str(), agent_id, arguments, definition }
+        self.trail.bound(arguments, definition)
     }
 
     async fn end(

@@ -1,15 +1,20 @@
 //! What a tool asks its client while it runs: of one that answers meanwhile, or of one that repeats the call with the answers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use super::Context;
 use crate::inquiry::{Client, Inquiry, Kind, Kinds, Round, Unanswered, Why};
-use crate::seal::Carried;
+use crate::seal::{Carried, Put};
 
 /// The most questions of one call, over all its rounds.
 const QUESTIONS: usize = 16;
+
+/// The key of what is put to the person of a client that repeats its calls.
+const APPROVAL: &str = "covenant.approval";
 
 /// Whom a tool can ask.
 pub(super) enum Counterpart {
@@ -89,7 +94,7 @@ impl Context {
     ) -> Result<Map<String, Value>, Unanswered> {
         let questions: Vec<_> = questions.into_iter().collect();
         let kinds = self.kinds();
-        if let Some((_, missing)) = questions.iter().find(|(_, inquiry)| !kinds.has(inquiry.kind)) {
+        if let Some((_, missing)) = questions.iter().find(|(_, inquiry)| !kinds.can(inquiry)) {
             return Err(Unanswered::because(Why::Unsupported(missing.kind)));
         }
         if self.asked.lock().len() + questions.len() > QUESTIONS {
@@ -136,6 +141,12 @@ impl Context {
         let Counterpart::Repeats(round, carried) = &self.counterpart else { return None };
         let mut requests = Map::new();
         let mut answers = carried.answers.clone();
+        let put = self.put.lock().clone();
+        if put.is_some() {
+            // The tool did not run, or will run again: what it was to be told waits with the question.
+            let told = round.responses.iter().filter(|(key, answer)| *key != APPROVAL && answer.is_object());
+            answers.extend(told.map(|(key, answer)| (key.clone(), answer.clone())));
+        }
         for (key, inquiry, heard) in self.asked.lock().iter() {
             if *heard == Heard::Later {
                 let request =
@@ -145,7 +156,87 @@ impl Context {
                 answers.insert(key.clone(), answer.clone());
             }
         }
-        let carried = Carried { round: carried.round + 1, at: now, answers, remember };
+        let remember = remember.or_else(|| carried.remember.clone().filter(|_| put.is_some()));
+        let carried = Carried { round: carried.round + 1, at: now, answers, remember, put };
         (!requests.is_empty()).then_some((requests, carried))
+    }
+
+    /// Whether the client answers while the call runs.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.counterpart, Counterpart::Live(_))
+    }
+
+    /// Puts something to the person of a client that answers while the call runs; nothing where no answer comes. The time
+    /// that takes is not the call's.
+    pub(crate) async fn put_now(&self, mut inquiry: Inquiry) -> Option<Value> {
+        let Counterpart::Live(client) = &self.counterpart else { return None };
+        self.redact(&mut inquiry.params);
+        let _paused = Paused::of(self);
+        client.ask(&inquiry).await.ok()
+    }
+
+    /// Sends something to the person of a client that answers while the call runs, whatever it says to it.
+    pub(crate) fn tell(&self, mut inquiry: Inquiry) {
+        if let Counterpart::Live(client) = &self.counterpart {
+            self.redact(&mut inquiry.params);
+            client.tell(&inquiry);
+        }
+    }
+
+    /// Puts something to the person of a client that repeats its calls.
+    pub(crate) fn put_later(&self, put: Put, mut inquiry: Inquiry) {
+        self.redact(&mut inquiry.params);
+        *self.put.lock() = Some(put);
+        self.asked.lock().push((APPROVAL.to_owned(), inquiry, Heard::Later));
+    }
+
+    /// What was put to the person in the round before this one, and what they answered. It was sealed for this very call.
+    pub(crate) fn brought(&self) -> Option<(&Put, &Value)> {
+        let Counterpart::Repeats(round, carried) = &self.counterpart else { return None };
+        let answer = round.responses.get(APPROVAL).filter(|answer| answer.is_object())?;
+        Some((carried.put.as_ref()?, answer))
+    }
+
+    /// Comes back once the call has taken that long, without the time in which a person was asked to decide.
+    pub(crate) async fn spent(&self, limit: Duration) {
+        let begun = Instant::now();
+        loop {
+            let taken = begun.elapsed().saturating_sub(self.deliberation.lock().so_far());
+            match limit.checked_sub(taken).filter(|left| !left.is_zero()) {
+                Some(left) => tokio::time::sleep(left).await,
+                None => return,
+            }
+        }
+    }
+}
+
+/// How long a person was asked to decide within a call.
+#[derive(Default)]
+pub(super) struct Deliberation {
+    before: Duration,
+    since: Option<Instant>,
+}
+
+impl Deliberation {
+    fn so_far(&self) -> Duration {
+        self.before + self.since.map(|since| since.elapsed()).unwrap_or_default()
+    }
+}
+
+/// The call stands still until this is dropped.
+struct Paused<'c>(&'c Context);
+
+impl<'c> Paused<'c> {
+    fn of(context: &'c Context) -> Self {
+        context.deliberation.lock().since = Some(Instant::now());
+        Self(context)
+    }
+}
+
+impl Drop for Paused<'_> {
+    fn drop(&mut self) {
+        let mut deliberation = self.0.deliberation.lock();
+        deliberation.before = deliberation.so_far();
+        deliberation.since = None;
     }
 }

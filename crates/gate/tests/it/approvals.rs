@@ -29,7 +29,12 @@ impl Tool for Relay {
     }
 
     fn run<'a>(&'a self, _: Permit, arguments: Arguments, context: &'a Context) -> Run<'a> {
-        Box::pin(async move { RawOutput::from(ToolCallResult::text(relayed(&arguments, context).await)) })
+        Box::pin(async move {
+            if arguments.get("ask").is_some() {
+                return put(&arguments, context).await;
+            }
+            RawOutput::from(ToolCallResult::text(relayed(&arguments, context).await))
+        })
     }
 }
 
@@ -37,6 +42,18 @@ impl Tool for Relay {
 fn said(result: &Redacted) -> String {
     let result: Value = serde_json::from_str(result.json().get()).unwrap();
     result.pointer("/content/0/text").and_then(Value::as_str).unwrap().to_owned()
+}
+
+/// Asks its client's person about a text.
+async fn put(arguments: &Arguments, context: &Context) -> RawOutput {
+    let (name, text) =
+        (arguments.text("name").unwrap_or_default(), arguments.text("text").unwrap_or_default());
+    let asked = Content { name, text };
+    let standing = context.standing(asked).await.unwrap();
+    match context.put_to_person(asked, standing).await {
+        Ok(standing) => ToolCallResult::text(format!("{standing:?}")).into(),
+        Err(unanswered) => unanswered.into(),
+    }
 }
 
 async fn relayed(arguments: &Arguments, context: &Context) -> String {

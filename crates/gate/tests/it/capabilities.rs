@@ -153,7 +153,12 @@ async fn open_again(fixture: &Fixture) -> Arc<covenant_gate::Gate> {
 async fn a_client_has_its_preset_and_is_gone_when_revoked() {
     let fixture = Fixture::new().await;
     let operator = fixture.operator();
-    let new = NewClient { name: "claude".to_owned(), preset: Some(Preset::ReadOnly), grants: Vec::new() };
+    let new = NewClient {
+        name: "claude".to_owned(),
+        preset: Some(Preset::ReadOnly),
+        grants: Vec::new(),
+        may_approve: false,
+    };
     let added = fixture.gate.add_client(&operator, new.clone()).await.unwrap();
     assert!(fixture.gate.add_client(&operator, new).await.is_err(), "a name is taken once");
     let credential = Credential::bearer(&added.token);

@@ -49,9 +49,11 @@ impl Client for Answers {
     fn ask<'a>(&'a self, inquiry: &'a Inquiry) -> Asking<'a> {
         Box::pin(async move { Ok(json!({"content": inquiry.params().to_string()})) })
     }
+
+    fn tell(&self, _: &Inquiry) {}
 }
 
-const ALL: Kinds = Kinds { elicitation: true, sampling: true, roots: true };
+const ALL: Kinds = Kinds { form: true, url: true, sampling: true, roots: true };
 
 fn live(kinds: Kinds) -> Context {
     Context::new(CancellationToken::new()).answered_by(Arc::new(Answers(kinds)))
@@ -90,7 +92,7 @@ async fn a_client_that_answers_at_once_is_asked_without_secrets_and_each_questio
 #[tokio::test]
 async fn a_client_that_cannot_be_asked_is_refused_with_what_is_missing() {
     let fixture = fixture().await;
-    for context in [live(Kinds { elicitation: false, ..ALL }), Context::new(CancellationToken::new())] {
+    for context in [live(Kinds { form: false, ..ALL }), Context::new(CancellationToken::new())] {
         let refused = fixture.call_in("curious", json!({}), context).await.unwrap_err();
         assert!(matches!(refused, CallError::Refused(Refusal::ClientCannot { .. })), "{refused}");
     }

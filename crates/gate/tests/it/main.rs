@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod answering;
 mod approvals;
 mod arrivals;
 mod bench_of_tools;
@@ -11,6 +12,7 @@ mod inquiries;
 mod limits;
 mod mandates;
 mod observing;
+mod persons;
 
 use std::path::PathBuf;
 use std::sync::Arc;

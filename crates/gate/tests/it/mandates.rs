@@ -18,10 +18,10 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Fixture, refusal};
+use crate::{Fixture, persons, refusal};
 
 /// An agent whose run lasts until it is told to end, and whose mandate can be had meanwhile.
-struct Agent {
+pub(crate) struct Agent {
     required: Vec<&'static str>,
     scope: Vec<ActionPattern>,
     runs: Mutex<Vec<Mandated>>,
@@ -74,7 +74,7 @@ impl Tool for Named {
     }
 }
 
-fn agent(scope: &[&str]) -> Arc<Agent> {
+pub(crate) fn agent(scope: &[&str]) -> Arc<Agent> {
     let scope = scope.iter().map(|action| action.parse().unwrap()).collect();
     let (begun, end) = (Notify::new(), Notify::new());
     Arc::new(Agent {
@@ -87,12 +87,12 @@ fn agent(scope: &[&str]) -> Arc<Agent> {
     })
 }
 
-fn put(fixture: &Fixture, name: &'static str, agent: &Arc<Agent>) {
+pub(crate) fn put(fixture: &Fixture, name: &'static str, agent: &Arc<Agent>) {
     let tool = Prepared::new(Arc::new(Named(name, Arc::clone(agent)))).unwrap();
     assert!(fixture.gate.exchange_tools(&[].into(), vec![tool]).is_empty());
 }
 
-async fn granted(actions: &[&str]) -> Fixture {
+pub(crate) async fn granted(actions: &[&str]) -> Fixture {
     let fixture = Fixture::new().await;
     for action in actions {
         fixture.grant(json!({"subject": "user@local", "action": action})).await;
@@ -101,7 +101,7 @@ async fn granted(actions: &[&str]) -> Fixture {
 }
 
 /// A dispatch under way, and its run as a caller.
-async fn begin(
+pub(crate) async fn begin(
     fixture: &Fixture,
     agent: &Agent,
     by: Option<Caller>,
@@ -423,4 +423,26 @@ async fn what_an_agent_needs_for_its_calls_is_held_when_it_is_sent_and_spent_whe
     call.await.unwrap().unwrap();
     let refused = refusal(fixture.call("agent__one", json!({})).await);
     assert!(refused.to_string().contains("its calls (1) are used up"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_run_approves_nothing_whatever_the_client_may_that_sent_it() {
+    let fixture = granted(&[]).await;
+    for action in ["memory.write", "tool.call.agent__one"] {
+        fixture.grant(json!({"subject": "any", "action": action})).await;
+    }
+    fixture.grant(json!({"subject": "any", "action": "tool.call.echo", "approval": "ask"})).await;
+    let agent = agent(&["tool.call.echo"]);
+    put(&fixture, "agent__one", &agent);
+    let desk = persons::add(&fixture, "desk", true).await;
+    let by = fixture.gate.authenticate(&desk).unwrap();
+    let (call, run) = begin(&fixture, &agent, Some(by), "agent__one").await;
+    let person = persons::Person::new(persons::FORM, persons::yes());
+    let admitted = fixture.gate.admit(&fixture.gate.authenticate(&run).unwrap()).unwrap();
+    let request = CallRequest { name: "echo".to_owned(), arguments: Map::new() };
+    let called = fixture.gate.call(admitted, request, persons::live(&person)).await;
+    assert!(matches!(refusal(called), Refusal::PendingApproval { .. }));
+    assert_eq!(person.asked().len(), 0);
+    agent.end.notify_one();
+    call.await.unwrap().unwrap();
 }
