@@ -4,6 +4,7 @@
 
 mod error;
 pub(crate) mod postgres;
+mod shape;
 pub(crate) mod sqlite;
 mod value;
 
@@ -12,6 +13,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 pub(crate) use error::DbError;
+pub(crate) use shape::{From as PageFrom, Kind, Shape, quoted};
 pub(crate) use value::{Record, Row, Value};
 
 /// SQL in the dialect both databases share. `$` stands for nothing but parameters in it.
@@ -39,6 +41,12 @@ pub(crate) enum Tx {
     Postgres(postgres::Transaction),
 }
 
+/// Tables that are held, and what is to be taken back about them.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    undo: Vec<String>,
+}
+
 /// What a transaction is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -46,8 +54,15 @@ pub(crate) enum Purpose {
     Work,
     /// Adding rows that no other transaction reads or adds: a taken key is an error, never a reason to try again.
     Append,
+    /// Work that waits for its turn: it first changes the one row that all of its kind change, and what it then reads is what
+    /// the one before it left.
+    InTurn,
     /// Changing tables: alone among all daemons, and sees what the one before it did.
     Migration,
+    /// Reading all of it, as it is at one moment, for as long as that takes. Nobody waits for it.
+    Snapshot,
+    /// Filling tables, for as long as that takes.
+    Load,
 }
 
 impl Db {
@@ -81,7 +96,7 @@ impl Db {
     /// Opens a transaction that the caller commits.
     pub(crate) async fn begin(&self, purpose: Purpose) -> Result<Tx, DbError> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.begin().await.map(Tx::Sqlite),
+            Self::Sqlite(sqlite) => sqlite.begin(purpose).await.map(Tx::Sqlite),
             Self::Postgres(postgres) => postgres.begin(purpose).await.map(Tx::Postgres),
         }
     }
@@ -93,13 +108,7 @@ impl Db {
         T: Send,
         F: for<'t> Fn(&'t mut Tx) -> Work<'t, T> + Send + Sync,
     {
-        for attempt in 1..ATTEMPTS {
-            match self.attempt(&work).await {
-                Err(error) if error.is_worth_retrying() => tokio::time::sleep(pause(attempt)).await,
-                settled => return settled,
-            }
-        }
-        self.attempt(&work).await
+        retried(|| self.attempt(&work)).await
     }
 
     async fn attempt<T, F>(&self, work: &F) -> Result<T, DbError>
@@ -164,6 +173,42 @@ impl Tx {
         }
     }
 
+    /// The tables there are, with their columns.
+    pub(crate) async fn shapes(&mut self) -> Result<Vec<Shape>, DbError> {
+        let sql = match self {
+            Self::Sqlite(_) => sqlite::SHAPES,
+            Self::Postgres(_) => postgres::SHAPES,
+        };
+        shape::of(&self.query(sql, Vec::new()).await?)
+    }
+
+    /// Adds rows to a table, each with a value for every column.
+    pub(crate) async fn load(&mut self, shape: &Shape, rows: Vec<Vec<Value>>) -> Result<(), DbError> {
+        let rows = rows.into_iter().map(sound).collect::<Result<_, _>>()?;
+        match self {
+            Self::Sqlite(tx) => tx.load(shape.insertion().into(), rows).await,
+            Self::Postgres(tx) => tx.load(shape, &rows).await,
+        }
+    }
+
+    /// Keeps everybody else from writing these tables, and lets rows come in any order: what refers to another row is
+    /// judged by [`Tx::settle`], or at the commit.
+    pub(crate) async fn hold(&mut self, shapes: &[Shape]) -> Result<Held, DbError> {
+        match self {
+            // A transaction that writes is the only one that does.
+            Self::Sqlite(tx) => tx.batch("PRAGMA defer_foreign_keys = ON").await.map(|()| Held::default()),
+            Self::Postgres(tx) => tx.hold(shapes).await,
+        }
+    }
+
+    /// Judges what refers to what, and leaves the tables as they were before they were held.
+    pub(crate) async fn settle(&mut self, held: Held) -> Result<(), DbError> {
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(tx) => tx.settle(held).await,
+        }
+    }
+
     /// Runs several statements without parameters, such as a migration.
     pub(crate) async fn batch(&mut self, sql: &'static str) -> Result<(), DbError> {
         match self {
@@ -179,6 +224,20 @@ impl Tx {
             Self::Postgres(tx) => tx.commit().await,
         }
     }
+}
+
+/// Does it until it is settled: again, after a pause, as often as it lost against another transaction, up to a bound.
+pub(crate) async fn retried<T, F>(attempt: impl Fn() -> F) -> Result<T, DbError>
+where
+    F: Future<Output = Result<T, DbError>>,
+{
+    for number in 1..ATTEMPTS {
+        match attempt().await {
+            Err(error) if error.is_worth_retrying() => tokio::time::sleep(pause(number)).await,
+            settled => return settled,
+        }
+    }
+    attempt().await
 }
 
 /// `PostgreSQL` has no text with NUL; to behave alike, neither has `SQLite`.

@@ -12,6 +12,9 @@ use crate::db::{DbError, Record, Row};
 use crate::open::Store;
 use window::Window;
 
+/// Those that were not revoked.
+pub(crate) const VALID: &str = "SELECT id, document, signer, signature FROM grants WHERE revoked_at IS NULL";
+
 const TAKE: &str = "UPDATE grants SET used = used + 1, tat_us = CASE \
                         WHEN tat_us > $7 THEN $6 \
                         WHEN tat_us < $3 THEN $3 + $4 \
@@ -22,8 +25,7 @@ const TAKE: &str = "UPDATE grants SET used = used + 1, tat_us = CASE \
 impl Grants for Store {
     fn grants(&self) -> Answer<'_, Vec<SignedGrant>> {
         Box::pin(async move {
-            let sql = "SELECT id, document, signer, signature FROM grants WHERE revoked_at IS NULL";
-            let rows = self.db.query(sql, Vec::new()).await?;
+            let rows = self.db.query(VALID, Vec::new()).await?;
             let mut grants = rows.iter().map(grant).collect::<Result<Vec<_>, _>>()?;
             // Here and not in SQL: the two databases may order texts differently.
             grants.sort_by(|a, b| (a.grant.granted_at, &a.grant.id).cmp(&(b.grant.granted_at, &b.grant.id)));
@@ -111,7 +113,8 @@ impl Store {
     }
 }
 
-fn grant(row: &Row) -> Result<SignedGrant, DbError> {
+/// The grant in a row.
+pub(crate) fn grant(row: &Row) -> Result<SignedGrant, DbError> {
     let record = Record::of("grants", row);
     let id: GrantId = record.parse("id")?;
     let grant: Grant =

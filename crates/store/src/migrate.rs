@@ -10,7 +10,7 @@ use covenant_gate::clock::{Clock as _, SystemClock};
 use sha2::{Digest as _, Sha256};
 
 use crate::db::sqlite::Sqlite;
-use crate::db::{Db, DbError, Purpose, Record, Row};
+use crate::db::{Db, DbError, Purpose, Record, Row, Tx};
 use crate::file;
 use crate::open::OpenError;
 
@@ -31,7 +31,7 @@ macro_rules! shared {
 }
 
 /// All of them, in order.
-static MIGRATIONS: [Migration; 9] = [
+static MIGRATIONS: [Migration; 12] = [
     shared!(1, "tokens", "001_tokens.sql"),
     shared!(2, "grants", "002_grants.sql"),
     shared!(3, "approvals", "003_approvals.sql"),
@@ -41,6 +41,9 @@ static MIGRATIONS: [Migration; 9] = [
     shared!(7, "sessions", "007_sessions.sql"),
     shared!(8, "decisions", "008_decisions.sql"),
     shared!(9, "intents", "009_intents.sql"),
+    shared!(10, "identity", "010_identity.sql"),
+    shared!(11, "work", "011_work.sql"),
+    shared!(12, "people", "012_people.sql"),
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -88,6 +91,27 @@ pub(crate) async fn migrate(db: &Db, place: &str) -> Result<(), OpenError> {
         tx.commit().await.map_err(failed)?;
     }
     while step(db, place).await? {}
+    Ok(())
+}
+
+/// That the database is at [`newest`], without changing it.
+pub(crate) async fn check(db: &Db, place: &str) -> Result<(), OpenError> {
+    let failed = |error: DbError| OpenError::failed(place, &error);
+    let fresh = !db.has_table("schema_migrations").await.map_err(failed)?;
+    let rows = if fresh { Vec::new() } else { db.query(APPLIED, Vec::new()).await.map_err(failed)? };
+    if next(db, &rows, place)?.is_none() {
+        return Ok(());
+    }
+    let found = last(&rows).map_err(failed)?.unwrap_or(0);
+    Err(OpenError::Older { place: place.to_owned(), found, known: newest() })
+}
+
+/// Makes every table in a transaction that will not be committed.
+pub(crate) async fn rehearse(tx: &mut Tx) -> Result<(), DbError> {
+    for migration in &MIGRATIONS {
+        let [sqlite, _] = migration.texts;
+        tx.batch(sqlite).await?;
+    }
     Ok(())
 }
 

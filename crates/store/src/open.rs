@@ -94,6 +94,18 @@ pub enum OpenError {
         /// Ours.
         known: u32,
     },
+    /// The tables are from an older Covenant, and nobody asked to change them.
+    #[error(
+        "the database {place} has schema {found}, and this Covenant works with schema {known}: start its daemon with this version once, which brings it up to date, or use the version that it runs with"
+    )]
+    Older {
+        /// Which database.
+        place: String,
+        /// Its version.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
     /// A migration was applied that differs from ours.
     #[error(
         "the database {place} was brought to schema {version} ({name}) by a different text than this Covenant's: use the Covenant that made it, or restore a backup"
@@ -167,21 +179,18 @@ pub struct Store {
 impl Store {
     /// Opens what the URL names, and brings its tables up to date. Relative paths are those of the home.
     pub async fn open(url: &str, home: &Path) -> Result<Arc<Self>, OpenError> {
-        let (db, place) = match target(url, home)? {
-            Target::File(path) => {
-                let place = file_place(&path);
-                let opened = tokio::task::spawn_blocking(move || open_file(&path)).await;
-                let stopped =
-                    |_| OpenError::Failed { place: place.clone(), reason: "we are stopping".into() };
-                (Db::Sqlite(opened.map_err(stopped)??), place)
-            }
-            Target::Server(options) => {
-                let place = server_place(&options);
-                let opened = Postgres::open(*options).await;
-                (Db::Postgres(opened.map_err(|error| OpenError::failed(&place, &error))?), place)
-            }
-        };
+        let (db, place) = connect(target(url, home)?).await?;
         if let Err(error) = migrate::migrate(&db, &place).await {
+            db.close().await;
+            return Err(error);
+        }
+        Ok(Arc::new(Self { db, place }))
+    }
+
+    /// Opens what the URL names, if its tables are up to date, and changes none of them.
+    pub(crate) async fn open_as_it_is(url: &str, home: &Path) -> Result<Arc<Self>, OpenError> {
+        let (db, place) = connect(target(url, home)?).await?;
+        if let Err(error) = migrate::check(&db, &place).await {
             db.close().await;
             return Err(error);
         }
@@ -216,6 +225,30 @@ impl fmt::Debug for Store {
     }
 }
 
+async fn connect(target: Target) -> Result<(Db, String), OpenError> {
+    match target {
+        Target::File(path) => {
+            let place = file_place(&path);
+            let opened = tokio::task::spawn_blocking(move || open_file(&path)).await;
+            let stopped = |_| OpenError::Failed { place: place.clone(), reason: "we are stopping".into() };
+            Ok((Db::Sqlite(opened.map_err(stopped)??), place))
+        }
+        Target::Server(options) => {
+            let place = server_place(&options);
+            let opened = Postgres::open(*options).await;
+            Ok((Db::Postgres(opened.map_err(|error| OpenError::failed(&place, &error))?), place))
+        }
+    }
+}
+
+/// The file that a URL names, where it names one.
+pub(crate) fn file_of(url: &str, home: &Path) -> Result<Option<PathBuf>, OpenError> {
+    Ok(match target(url, home)? {
+        Target::File(path) => Some(path),
+        Target::Server(_) => None,
+    })
+}
+
 fn target(url: &str, home: &Path) -> Result<Target, OpenError> {
     let url = url.trim();
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
@@ -237,7 +270,7 @@ fn target(url: &str, home: &Path) -> Result<Target, OpenError> {
     Ok(Target::File(home.join(path)))
 }
 
-fn file_place(path: &Path) -> String {
+pub(crate) fn file_place(path: &Path) -> String {
     format!("sqlite:{}", path.display())
 }
 

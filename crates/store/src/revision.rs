@@ -2,7 +2,7 @@
 
 use covenant_gate::refusal::Fault;
 
-use crate::db::{DbError, Purpose, Record, Value};
+use crate::db::{DbError, Purpose, Record, Tx, Value};
 use crate::open::Store;
 
 impl Store {
@@ -21,9 +21,14 @@ impl Store {
         let mut tx = self.db.begin(Purpose::Append).await?;
         let changed = tx.execute(sql, values).await?;
         if changed > 0 {
-            tx.execute("UPDATE revision SET number = number + 1 WHERE id = 1", Vec::new()).await?;
+            grow(&mut tx).await?;
         }
         tx.commit().await?;
         Ok(changed)
     }
+}
+
+/// Says in a transaction that it changes tokens or grants.
+pub(crate) async fn grow(tx: &mut Tx) -> Result<(), DbError> {
+    tx.execute("UPDATE revision SET number = number + 1 WHERE id = 1", Vec::new()).await.map(drop)
 }

@@ -1,7 +1,9 @@
 //! `PostgreSQL`: a small pool of connections, values bound with their types, errors sorted by their SQLSTATE.
 //!
 //! Single statements run at READ COMMITTED, where one UPDATE is atomic; so do transactions that only add
-//! rows of their own; all others are SERIALIZABLE.
+//! rows of their own, and those that wait for their turn; all others are SERIALIZABLE.
+
+mod load;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +23,15 @@ use super::{DbError, Purpose, Row, Sql, Value};
 /// Asks whether there is a table of that name.
 pub(crate) const HAS_TABLE: &str = "SELECT 1 WHERE to_regclass($1) IS NOT NULL";
 
+/// Asks for the tables and their columns. Generated columns are not among them.
+pub(crate) const SHAPES: &str = "SELECT t.relname::text AS table_name, a.attname::text AS column_name, format_type(a.atttypid, a.atttypmod) AS kind, \
+            COALESCE((SELECT k.place FROM pg_index i, unnest(i.indkey) WITH ORDINALITY AS k (number, place) \
+                      WHERE i.indrelid = t.oid AND i.indisprimary AND k.number = a.attnum), 0) AS place \
+     FROM pg_class t JOIN pg_attribute a ON a.attrelid = t.oid \
+     WHERE t.relnamespace = current_schema()::regnamespace AND t.relkind = 'r' AND a.attnum > 0 \
+           AND NOT a.attisdropped AND a.attgenerated = '' AND t.relname <> 'schema_migrations' \
+     ORDER BY t.relname, a.attnum";
+
 /// How long to wait for a connection before giving up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -34,6 +45,10 @@ const SESSION: &str = "SET statement_timeout = '60s'; SET lock_timeout = '10s'; 
 /// Daemons take turns at changing tables, by a number that is ours, and may take their time over it.
 const MIGRATION: &str = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '2min'; \
                          SELECT pg_advisory_xact_lock(7233191804628113)";
+
+/// A copy takes as long as it takes; only one that stands still is ended.
+const COPYING: &str =
+    "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '10min'";
 
 /// A database on a server.
 pub(crate) struct Postgres {
@@ -70,7 +85,7 @@ impl Postgres {
             Purpose::Work => {
                 Ok(Transaction(self.pool.begin_with("BEGIN ISOLATION LEVEL SERIALIZABLE").await?))
             }
-            Purpose::Append => {
+            Purpose::Append | Purpose::InTurn => {
                 Ok(Transaction(self.pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?))
             }
             Purpose::Migration => {
@@ -78,7 +93,15 @@ impl Postgres {
                 sqlx::raw_sql(MIGRATION).execute(&mut *tx).await?;
                 Ok(Transaction(tx))
             }
+            Purpose::Snapshot => self.begin_copying("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await,
+            Purpose::Load => self.begin_copying("BEGIN ISOLATION LEVEL READ COMMITTED").await,
         }
+    }
+
+    async fn begin_copying(&self, begin: &'static str) -> Result<Transaction, DbError> {
+        let mut tx = self.pool.begin_with(begin).await?;
+        sqlx::raw_sql(COPYING).execute(&mut *tx).await?;
+        Ok(Transaction(tx))
     }
 
     pub(super) async fn close(&self) {

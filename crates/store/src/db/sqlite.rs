@@ -14,13 +14,19 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::oneshot;
 
-use super::{DbError, Row, Sql, Value};
+use super::{DbError, Purpose, Row, Sql, Value};
 use lane::{Jobs, Lane};
 use statement::{Ran, run};
 use writer::{Job, Step};
 
 /// Asks whether there is a table of that name.
 pub(crate) const HAS_TABLE: &str = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = $1";
+
+/// Asks for the tables and their columns. Generated columns are not among them.
+pub(crate) const SHAPES: &str = "SELECT t.name AS table_name, c.name AS column_name, lower(c.type) AS kind, c.pk AS place \
+    FROM pragma_table_list AS t, pragma_table_info(t.name) AS c \
+    WHERE t.schema = 'main' AND t.type = 'table' AND substr(t.name, 1, 7) <> 'sqlite_' AND t.name <> 'schema_migrations' \
+    ORDER BY t.name, c.cid";
 
 /// How long another process may hold the file before we give up.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -84,6 +90,27 @@ impl Sqlite {
         Ok(Self { path: path.to_owned(), writer, readers })
     }
 
+    /// A database that is nowhere, for what can be found out by making one. It has a writer and no readers.
+    pub(crate) fn nowhere() -> Result<Self, DbError> {
+        let writer = Lane::start("store-write", vec![Connection::open_in_memory()?], writer::serve)?;
+        let readers = Lane::start("store-read", Vec::new(), serve_reads)?;
+        Ok(Self { path: PathBuf::new(), writer, readers })
+    }
+
+    /// Copies a file that another process may be writing, as it is at one moment, into another file, which must be empty.
+    /// Blocks.
+    pub(crate) fn copy_file(from: &Path, into: &Path) -> Result<(), DbError> {
+        let into = into.to_str().ok_or_else(|| DbError::Failed("the copy's path is not UTF-8".into()))?;
+        connect(from)?.execute("VACUUM INTO ?1", [into])?;
+        Ok(())
+    }
+
+    /// Whether every page and index of a file is as it should be, and what is wrong where it is not. Blocks.
+    pub(crate) fn is_sound(path: &Path) -> Result<(), DbError> {
+        let told: String = connect(path)?.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+        if told == "ok" { Ok(()) } else { Err(DbError::Damaged(told)) }
+    }
+
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
@@ -101,10 +128,10 @@ impl Sqlite {
         answer.await.map_err(|_| DbError::Closed)?
     }
 
-    pub(super) async fn begin(&self) -> Result<Transaction, DbError> {
+    pub(super) async fn begin(&self, purpose: Purpose) -> Result<Transaction, DbError> {
         let (steps, receiver) = mpsc::channel();
         let (reply, answer) = oneshot::channel();
-        self.writer.send(Job::Begin { steps: receiver, reply })?;
+        self.writer.send(Job::Begin { purpose, steps: receiver, reply })?;
         answer.await.map_err(|_| DbError::Closed)??;
         Ok(Transaction { steps })
     }
@@ -131,6 +158,10 @@ pub(crate) struct Transaction {
 impl Transaction {
     pub(super) async fn run(&mut self, sql: Sql, values: Vec<Value>) -> Result<Ran, DbError> {
         self.step(|reply| Step::Run { sql, values, reply }).await
+    }
+
+    pub(super) async fn load(&mut self, sql: Sql, rows: Vec<Vec<Value>>) -> Result<(), DbError> {
+        self.step(|reply| Step::Load { sql, rows, reply }).await
     }
 
     pub(super) async fn batch(&mut self, sql: &'static str) -> Result<(), DbError> {

@@ -23,6 +23,18 @@ pub(crate) enum Value {
     Blob(Vec<u8>),
 }
 
+impl Value {
+    /// About how much memory it takes.
+    pub(crate) fn weight(&self) -> usize {
+        let bytes = match self {
+            Self::Text(text) => text.len(),
+            Self::Blob(bytes) => bytes.len(),
+            Self::Null | Self::Int(_) | Self::Real(_) => 0,
+        };
+        bytes.saturating_add(size_of::<Self>())
+    }
+}
+
 impl From<i64> for Value {
     fn from(number: i64) -> Self {
         Self::Int(number)
@@ -70,7 +82,7 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(super) columns: Arc<[Box<str>]>,
-    pub(super) values: Vec<Value>,
+    pub(crate) values: Vec<Value>,
 }
 
 /// A row of a table, read with errors that say which row it was. Its first column tells it from the others.
@@ -110,6 +122,14 @@ impl<'r> Record<'r> {
         match self.value(column)? {
             Value::Text(text) => Ok(text),
             _ => Err(self.bad(column, "is not text")),
+        }
+    }
+
+    /// A column of text that may be empty.
+    pub(crate) fn text_or_none(&self, column: &str) -> Result<Option<String>, DbError> {
+        match self.value(column)? {
+            Value::Null => Ok(None),
+            _ => self.text(column).map(|text| Some(text.to_owned())),
         }
     }
 

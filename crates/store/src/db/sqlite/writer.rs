@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::super::{DbError, Sql, Value};
+use super::super::{DbError, Purpose, Sql, Value};
 use super::Reply;
 use super::lane::Jobs;
 use super::statement::{Ran, run};
 
 /// How long an open transaction may stand still before it is rolled back: everyone else waits for it.
 const STILL: Duration = Duration::from_secs(10);
+
+/// The same where the other end of a copy may be slow, and nobody waits but who copies.
+const STILL_COPYING: Duration = Duration::from_mins(10);
 
 /// What the writer is asked to do.
 pub(super) enum Job {
@@ -26,6 +29,8 @@ pub(super) enum Job {
     },
     /// A transaction, whose steps follow.
     Begin {
+        /// What for.
+        purpose: Purpose,
         /// Where they come from.
         steps: Receiver<Step>,
         /// Who waits for it to be open.
@@ -43,6 +48,15 @@ pub(super) enum Step {
         values: Vec<Value>,
         /// Who waits.
         reply: Reply<Ran>,
+    },
+    /// One statement, once for each row.
+    Load {
+        /// What.
+        sql: Sql,
+        /// The parameters of each.
+        rows: Vec<Vec<Value>>,
+        /// Who waits.
+        reply: Reply<()>,
     },
     /// Several statements.
     Batch {
@@ -64,7 +78,7 @@ pub(super) fn serve(connection: Connection, jobs: &Jobs<Job>) {
         match job {
             // Here and below: a caller that no longer waits for the answer is no error.
             Job::One { sql, values, reply } => _ = reply.send(run(&connection, &sql, &values)),
-            Job::Begin { steps, reply } => transaction(&connection, &steps, reply),
+            Job::Begin { purpose, steps, reply } => transaction(&connection, purpose, &steps, reply),
         }
     }
     if let Err((_, error)) = connection.close() {
@@ -72,17 +86,23 @@ pub(super) fn serve(connection: Connection, jobs: &Jobs<Job>) {
     }
 }
 
-fn transaction(connection: &Connection, steps: &Receiver<Step>, reply: Reply<()>) {
+fn transaction(connection: &Connection, purpose: Purpose, steps: &Receiver<Step>, reply: Reply<()>) {
     // IMMEDIATE: the lock is taken now, so that no later statement finds it taken.
-    if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
+    let begin = if purpose == Purpose::Snapshot { "BEGIN" } else { "BEGIN IMMEDIATE" };
+    let still = if matches!(purpose, Purpose::Snapshot | Purpose::Load) { STILL_COPYING } else { STILL };
+    if let Err(error) = connection.execute_batch(begin) {
         _ = reply.send(Err(error.into()));
         return;
     }
     // If the caller is gone already, `steps` is closed too and the loop ends at once.
     _ = reply.send(Ok(()));
-    while let Ok(step) = steps.recv_timeout(STILL) {
+    while let Ok(step) = steps.recv_timeout(still) {
         match step {
             Step::Run { sql, values, reply } => _ = reply.send(run(connection, &sql, &values)),
+            Step::Load { sql, rows, reply } => {
+                let loaded = rows.iter().try_for_each(|row| run(connection, &sql, row).map(drop));
+                _ = reply.send(loaded);
+            }
             Step::Batch { sql, reply } => {
                 _ = reply.send(connection.execute_batch(sql).map_err(DbError::from));
             }

@@ -4,20 +4,50 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use covenant_gate::ports::Tokens as _;
-use covenant_store::OpenError;
+use covenant_store::{EventsWanted, OpenError};
+use covenant_team::event::Log;
 
 use super::{Bench, on_both, together};
 
-/// Takes the newest migration back, as if an older program had made the database.
-const ONE_BACK: &str =
-    "DELETE FROM schema_migrations WHERE version = 9; DROP TABLE intents; DROP TABLE receipts";
+/// What takes each migration back, the newest first, as if an older program had made the database.
+const BACK: &[(u32, &str)] = &[
+    (
+        12,
+        "DROP TABLE oidc_subjects; DROP TABLE passkeys; DROP TABLE web_sessions; DROP TABLE passwords; \
+         DROP TABLE signin_codes",
+    ),
+    (
+        11,
+        "DROP TABLE agent_feedback_events; DROP TABLE usage_events; DROP TABLE work_events; \
+         DROP TABLE preflight_checks; DROP TABLE notes; DROP TABLE session_contexts; DROP TABLE companions; \
+         DROP TABLE local_worktrees; DROP TABLE agent_sessions; DROP TABLE tasks; DROP TABLE workstreams",
+    ),
+    (
+        10,
+        "DROP TABLE developers; DROP TABLE workspaces; \
+         ALTER TABLE tokens DROP COLUMN agent_type; ALTER TABLE tokens DROP COLUMN may_approve",
+    ),
+    (9, "DROP TABLE intents; DROP TABLE receipts"),
+    (
+        8,
+        "DROP INDEX approvals_digest; DROP INDEX approvals_named; \
+         ALTER TABLE approvals DROP COLUMN kind; ALTER TABLE approvals DROP COLUMN sha256; \
+         ALTER TABLE approvals DROP COLUMN decided_at; ALTER TABLE approvals DROP COLUMN decided_by; \
+         ALTER TABLE approvals DROP COLUMN reason",
+    ),
+    (7, "DROP TABLE sessions"),
+    (6, "DROP TABLE revision"),
+    (5, "DROP TABLE audit_log; DROP TABLE audit_marks"),
+    (4, "DROP TABLE audit_rows"),
+];
 
-/// And the one before it.
-const TWO_BACK: &str = "DELETE FROM schema_migrations WHERE version = 8; \
-                        DROP INDEX approvals_digest; DROP INDEX approvals_named; \
-                        ALTER TABLE approvals DROP COLUMN kind; ALTER TABLE approvals DROP COLUMN sha256; \
-                        ALTER TABLE approvals DROP COLUMN decided_at; ALTER TABLE approvals DROP COLUMN decided_by; \
-                        ALTER TABLE approvals DROP COLUMN reason";
+/// Takes back every migration after that one.
+async fn back_to(bench: &Bench, last: u32) {
+    for (version, back) in BACK.iter().filter(|(version, _)| *version > last) {
+        bench.raw(&format!("{back}; DELETE FROM schema_migrations WHERE version = {version}")).await;
+    }
+    assert_eq!(bench.number(APPLIED).await, i64::from(last));
+}
 
 const APPLIED: &str = "SELECT count(*) FROM schema_migrations";
 
@@ -70,9 +100,10 @@ async fn a_changed_migration_is_refused(bench: Bench) {
 
 async fn an_older_database_is_backed_up_and_then_upgraded(bench: Bench) {
     let version = bench.open().await.schema_version();
-    bench.raw(ONE_BACK).await;
+    back_to(&bench, version - 1).await;
     let store = bench.open().await;
-    assert_eq!(store.receipts(None, 9).await.unwrap(), [], "the tables are there again");
+    let wanted = EventsWanted { log: Log::Work, workspace: None, developer: None, after: None, limit: 9 };
+    assert_eq!(store.team_events(wanted).await.unwrap(), [], "the tables are there again");
     if !bench.is_sqlite() {
         return;
     }
@@ -89,15 +120,8 @@ async fn an_older_database_is_backed_up_and_then_upgraded(bench: Bench) {
 
 async fn a_migration_that_fails_leaves_what_was_there(bench: Bench) {
     bench.open().await.close().await;
+    back_to(&bench, 3).await;
     bench.raw("DELETE FROM schema_migrations WHERE version = 3").await;
-    bench.raw("DELETE FROM schema_migrations WHERE version = 4; DROP TABLE audit_rows").await;
-    bench
-        .raw("DELETE FROM schema_migrations WHERE version = 5; DROP TABLE audit_log; DROP TABLE audit_marks")
-        .await;
-    bench.raw(ONE_BACK).await;
-    bench.raw(TWO_BACK).await;
-    bench.raw("DELETE FROM schema_migrations WHERE version = 7; DROP TABLE sessions").await;
-    bench.raw("DELETE FROM schema_migrations WHERE version = 6; DROP TABLE revision").await;
     let error = bench.try_open().await.unwrap_err();
     assert!(matches!(&error, OpenError::Migration { version: 3, name: "approvals", .. }), "{error:?}");
     assert_eq!(bench.number(APPLIED).await, 2);

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
-use covenant_gate::ports::{TokenRecord, Tokens as _};
+use covenant_gate::ports::{Badge, TokenRecord, Tokens as _};
 use covenant_model::id::TokenId;
 use covenant_model::token::TokenHash;
 use covenant_store::Store;
@@ -21,6 +21,7 @@ fn record(number: u64) -> TokenRecord {
         hash: TokenHash(hash),
         principal: "client:a".parse().unwrap(),
         label: number.to_string(),
+        badge: Badge::default(),
         created_at: at(number),
         revoked_at: None,
     }

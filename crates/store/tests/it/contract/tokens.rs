@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use covenant_gate::ports::{TokenRecord, Tokens as _};
+use covenant_gate::ports::{Badge, TokenRecord, Tokens as _};
 use covenant_model::id::TokenId;
 use covenant_model::principal::Principal;
 use covenant_model::token;
@@ -16,6 +16,7 @@ fn record(number: u64, principal: &str, label: &str) -> TokenRecord {
         hash: token::hash(secret.reveal()).unwrap(),
         principal: principal.parse().unwrap(),
         label: label.to_owned(),
+        badge: Badge::default(),
         created_at: at(number),
         revoked_at: None,
     }

@@ -1,0 +1,144 @@
+//! The doors to teams' records: a call is performed in one transaction, and whatever comes of it, one usage event is kept.
+
+mod checks;
+mod contexts;
+mod events;
+mod listing;
+mod members;
+mod orphans;
+mod sessions;
+mod transaction;
+mod work;
+
+use std::time::Duration;
+
+use covenant_gate::refusal::Fault;
+use covenant_model::envelope::Status;
+use covenant_model::principal::Principal;
+use covenant_model::time::Timestamp;
+use covenant_team::event::Unserved;
+use covenant_team::{Outcome, Request};
+use serde_json::{Map, Value as Json};
+
+pub(crate) use self::events::add_changes;
+pub use self::listing::{EventsWanted, TeamEvent};
+pub use self::transaction::TeamTransaction;
+
+use crate::db::{DbError, Purpose, Record, Value, retried};
+use crate::open::Store;
+
+/// How long a call that broke waits until it is written down that it did.
+const NOTE: Duration = Duration::from_secs(1);
+
+/// What the calls of strangers are called, none of which can be told.
+const STRANGERS: &str = "covibe";
+
+/// How much of where strangers call from is kept, in characters.
+const SOURCE: usize = 128;
+
+impl Store {
+    /// Opens a transaction on the records of teams. Dropped without a commit, it never happened.
+    pub async fn begin_team(&self) -> Result<TeamTransaction, Fault> {
+        Ok(self.begin_in_turn().await?)
+    }
+
+    async fn begin_in_turn(&self) -> Result<TeamTransaction, DbError> {
+        self.db.begin(Purpose::InTurn).await.map(TeamTransaction::on)
+    }
+
+    /// Performs a call: what it changes is kept with everything that is written down of it, or nothing of it is but that it
+    /// was made.
+    pub async fn perform(&self, request: Request) -> Result<Outcome, Fault> {
+        let unserved = |code, session| Unserved {
+            call: request.call.name(),
+            status: Status::Error,
+            code,
+            session,
+            details: Map::new(),
+        };
+        match retried(|| self.attempt(&request)).await {
+            Ok(outcome) if outcome.is_kept() => Ok(outcome),
+            Ok(outcome) => {
+                let unserved = unserved(outcome.code.unwrap_or("error"), request.call.session().cloned());
+                self.note_unserved(Some(request.principal.clone()), unserved, request.now).await?;
+                Ok(outcome)
+            }
+            Err(error) => {
+                // Its session is not looked up: that may be what broke.
+                let unserved = unserved("broken", None);
+                let note = self.note_unserved(Some(request.principal.clone()), unserved, request.now);
+                // What broke may be the database itself: then nobody waits for it twice.
+                if !matches!(tokio::time::timeout(NOTE, note).await, Ok(Ok(()))) {
+                    tracing::warn!(cause = %error, "a call broke, and that could not be written down either");
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    async fn attempt(&self, request: &Request) -> Result<Outcome, DbError> {
+        let mut tx = self.begin_in_turn().await?;
+        match covenant_team::perform(&mut tx, request).await {
+            Ok(outcome) if outcome.is_kept() => tx.end().await.map(|()| outcome),
+            Ok(outcome) => Ok(outcome),
+            Err(broken) => Err(tx.why(broken)),
+        }
+    }
+
+    /// Writes down that somebody made a call which was not performed.
+    pub async fn note_unserved(
+        &self,
+        principal: Option<Principal>,
+        unserved: Unserved,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        let attempt = async || {
+            let mut tx = self.begin_in_turn().await?;
+            match covenant_team::unserved(&mut tx, principal.as_ref(), &unserved, now).await {
+                Ok(()) => tx.end().await,
+                Err(broken) => Err(tx.why(broken)),
+            }
+        };
+        Ok(retried(attempt).await?)
+    }
+
+    /// Writes down that so many calls came from there, by nobody we know, that could not even be read.
+    pub async fn note_strangers(&self, source: &str, count: u64, now: Timestamp) -> Result<(), Fault> {
+        let mut details = Map::new();
+        details.insert("source".to_owned(), source.chars().take(SOURCE).collect::<String>().into());
+        details.insert("count".to_owned(), count.into());
+        let call = STRANGERS.to_owned();
+        let unserved = Unserved { call, status: Status::Error, code: "malformed", session: None, details };
+        self.note_unserved(None, unserved, now).await
+    }
+}
+
+/// A list of texts, as it is kept.
+fn list(texts: &[String]) -> Result<Value, DbError> {
+    json(serde_json::to_string(texts))
+}
+
+/// JSON, as it is kept.
+fn json(written: serde_json::Result<String>) -> Result<Value, DbError> {
+    written
+        .map(Value::from)
+        .map_err(|error| DbError::Failed(format!("it cannot be written as JSON: {error}")))
+}
+
+/// A list of texts that was kept.
+fn texts(record: &Record<'_>, column: &str) -> Result<Vec<String>, DbError> {
+    serde_json::from_str(record.text(column)?).map_err(|error| record.bad(column, error))
+}
+
+/// Details that were kept.
+fn details(record: &Record<'_>, column: &str) -> Result<Map<String, Json>, DbError> {
+    serde_json::from_str(record.text(column)?).map_err(|error| record.bad(column, error))
+}
+
+/// One that has to be there, because it was read before.
+fn one(changed: u64, what: impl FnOnce() -> String) -> Result<(), DbError> {
+    if changed == 1 { Ok(()) } else { Err(DbError::Failed(format!("{} is not there", what()))) }
+}
+
+#[cfg(test)]
+mod tests;

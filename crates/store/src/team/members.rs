@@ -1,0 +1,53 @@
+//! Who is a member: a developer by its handle, and everybody of this home as the one that is called `local`.
+
+use covenant_model::id::{DeveloperId, WorkspaceId};
+use covenant_model::principal::{Kind, Principal};
+use covenant_team::port::Member;
+
+use crate::db::{DbError, Record, Row, Tx};
+
+/// The handle of whoever has none of their own: the operator, its clients and its agents.
+const LOCAL: &str = "local";
+
+const BY_HANDLE: &str =
+    "SELECT id, workspace_id, handle, private FROM developers WHERE handle = $1 AND removed_at IS NULL";
+
+const CALLED: &str = "SELECT id, workspace_id, handle, private FROM developers \
+                      WHERE handle = $1 AND workspace_id = $2 AND removed_at IS NULL";
+
+/// Whoever was removed is still who did what is kept of it.
+const BY_ID: &str = "SELECT id, workspace_id, handle, private FROM developers WHERE id = $1";
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[BY_HANDLE, CALLED, BY_ID];
+
+/// Who that principal is.
+pub(super) async fn member(tx: &mut Tx, principal: &Principal) -> Result<Option<Member>, DbError> {
+    let handle = if principal.kind() == Kind::Developer { principal.name() } else { LOCAL };
+    first(&tx.query(BY_HANDLE, vec![handle.into()]).await?)
+}
+
+/// The one of that team with that handle.
+pub(super) async fn called(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    handle: &str,
+) -> Result<Option<Member>, DbError> {
+    first(&tx.query(CALLED, vec![handle.into(), workspace.as_str().into()]).await?)
+}
+
+/// The one with that id.
+pub(super) async fn with(tx: &mut Tx, id: &DeveloperId) -> Result<Option<Member>, DbError> {
+    first(&tx.query(BY_ID, vec![id.as_str().into()]).await?)
+}
+
+fn first(rows: &[Row]) -> Result<Option<Member>, DbError> {
+    let Some(row) = rows.first() else { return Ok(None) };
+    let record = Record::of("developers", row);
+    Ok(Some(Member {
+        id: record.parse("id")?,
+        workspace: record.parse("workspace_id")?,
+        handle: record.text("handle")?.to_owned(),
+        private: record.count("private")? > 0,
+    }))
+}
