@@ -5,6 +5,7 @@
 
 mod handshake;
 mod pump;
+pub mod remote;
 mod scan;
 mod stdio;
 mod waiting;

@@ -26,6 +26,13 @@ impl Id {
         ((integer || text.starts_with('"')) && text.len() <= ID_BYTES).then(|| Self(text.into()))
     }
 
+    /// For what the bridge asks itself: an id that its client has not, except by guessing.
+    pub(crate) fn of_the_bridge() -> Self {
+        // Without random bytes it is merely easier to guess.
+        let random = u64::from_le_bytes(covenant_gate::random::bytes().unwrap_or_default());
+        Self(format!("\"covenant-bridge-{random:016x}\"").into())
+    }
+
     /// The JSON text.
     pub fn as_json(&self) -> &str {
         &self.0

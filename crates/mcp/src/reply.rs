@@ -31,6 +31,8 @@ pub const UNSUPPORTED_VERSION: i32 = -32022;
 pub const HEADER_MISMATCH: i32 = -32020;
 /// The request needs something of the client that it did not declare.
 pub const MISSING_CAPABILITY: i32 = -32021;
+/// The client's person must do something on a page first; in the legacy era, and only for clients that can send them there.
+pub const URL_REQUIRED: i32 = -32042;
 /// Too many requests.
 pub const RATE_LIMITED: i32 = -32000;
 /// No valid credential.
@@ -123,8 +125,14 @@ impl From<Refusal> for RpcError {
             Refusal::NotInManifest { action, .. } => {
                 Self::new(NOT_GRANTED, message).with(json!({ "action": action }))
             }
-            Refusal::PendingApproval { id, .. } => {
+            Refusal::PendingApproval { id, page: None, .. } => {
                 Self::new(PENDING_APPROVAL, message).with(json!({ "approval_id": id.to_string() }))
+            }
+            Refusal::PendingApproval { id, page: Some(url), .. } => {
+                let id = id.to_string();
+                let text = format!("{message}; this page says how to decide");
+                let told = json!({ "mode": "url", "elicitationId": id, "url": url, "message": text });
+                Self::new(URL_REQUIRED, message).with(json!({ "approval_id": id, "elicitations": [told] }))
             }
             Refusal::ApprovalsFull { .. } => Self::new(APPROVALS_FULL, message),
             Refusal::ApprovalRejected { id, .. } => {
@@ -135,7 +143,7 @@ impl From<Refusal> for RpcError {
             Refusal::Cancelled { .. } => Self::new(CANCELLED, message),
             Refusal::ClientCannot { kind, .. } => Self::new(MISSING_CAPABILITY, message)
                 .with(json!({ "requiredCapabilities": { kind.capability(): {} } })),
-            Refusal::NotOperator { .. } => Self::new(NOT_OPERATOR, message),
+            Refusal::NotOperator { .. } | Refusal::NotAdmin { .. } => Self::new(NOT_OPERATOR, message),
         }
     }
 }
@@ -290,7 +298,7 @@ fn has(object: &str, member: &str) -> bool {
 }
 
 /// A result that was written over several lines by someone else becomes one: line ends stand only between its parts.
-fn one_line(out: &mut [u8], from: usize) {
+pub(crate) fn one_line(out: &mut [u8], from: usize) {
     let written = out.get_mut(from..).unwrap_or_default();
     if memchr::memchr2(b'\n', b'\r', written).is_some() {
         for byte in written.iter_mut().filter(|byte| matches!(**byte, b'\n' | b'\r')) {

@@ -12,6 +12,7 @@ mod questions;
 mod report;
 mod resources;
 pub mod subscriptions;
+mod told;
 mod tools;
 
 use std::collections::BTreeSet;
@@ -37,6 +38,7 @@ use flight::Flights;
 use questions::{Questions, Reached};
 use report::Report;
 use subscriptions::Listen;
+use told::Told;
 
 /// The most characters of a message or a detail of an error.
 const QUOTED: usize = 1000;
@@ -48,6 +50,7 @@ pub struct Session {
     flights: Flights,
     questions: Questions,
     conversation: Arc<Conversation>,
+    told: Told,
     state: Mutex<State>,
 }
 
@@ -61,6 +64,12 @@ struct State {
     listener: Option<Admitted>,
     /// The resources it follows.
     follows: BTreeSet<String>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self { level: Level::Info, kinds: Kinds::default(), listener: None, follows: BTreeSet::new() }
+    }
 }
 
 /// What became of one message.
@@ -179,15 +188,13 @@ impl Asked<'_> {
 impl Session {
     /// A conversation that begins.
     pub fn new(gate: Arc<Gate>) -> Arc<Self> {
-        let state =
-            State { level: Level::Info, kinds: Kinds::default(), listener: None, follows: BTreeSet::new() };
-        Self::with(gate, state)
+        Self::with(gate, State::default())
     }
 
     fn with(gate: Arc<Gate>, state: State) -> Arc<Self> {
         let (flights, questions) = (Flights::default(), Questions::default());
-        let conversation = Arc::default();
-        Arc::new(Self { gate, flights, questions, conversation, state: Mutex::new(state) })
+        let (conversation, told) = (Arc::default(), Told::default());
+        Arc::new(Self { gate, flights, questions, conversation, told, state: Mutex::new(state) })
     }
 
     /// Takes one message of whoever shows that credential. What the request says on its way goes to `outlet`.
@@ -275,7 +282,11 @@ impl Session {
         carrier: Carrier<'r>,
         era: &mut Era,
     ) -> Result<Asked<'r>, RpcError> {
-        let admitted = self.gate.admit(caller)?;
+        let admitted = self.gate.admit(caller).inspect_err(|refusal| {
+            if let Some(tool) = ask.subject().filter(|_| ask.request.method == "tools/call") {
+                self.gate.missed(Some(caller), &tool, refusal.clone());
+            }
+        })?;
         let Found { params, meta } = ask.found.as_ref().map_err(Clone::clone)?;
         let request = &ask.request;
         *era = era::of(&request.method, meta)?;
@@ -371,9 +382,10 @@ impl Session {
             context = context.answered_by(Arc::new(Reached { session, outlet, kinds, over }));
         }
         let work = work(self.gate.clone(), asked.admitted, context);
-        let (id, era) = (asked.id, asked.era);
+        let (id, era, session) = (asked.id, asked.era, self.clone());
         Ok(Received::Running(Running(Box::pin(async move {
             let result = work.await;
+            session.told.by(&result);
             if let Some(report) = report {
                 report.close();
             }

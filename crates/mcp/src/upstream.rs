@@ -4,9 +4,9 @@
 //! in either era: the handshake, lists, calls with their progress and cancellation.
 
 pub mod dial;
-mod events;
+pub(crate) mod events;
 mod flood;
-mod heard;
+pub(crate) mod heard;
 pub mod http;
 pub mod inbound;
 pub mod link;
@@ -15,7 +15,7 @@ pub mod ports;
 pub mod scrub;
 pub mod sse;
 #[cfg(test)]
-mod stage;
+pub(crate) mod stage;
 pub mod stdio;
 pub mod wire;
 

@@ -5,6 +5,7 @@ pub mod agent;
 mod apart;
 pub mod calendar;
 mod chat;
+pub mod covibe;
 pub mod files;
 pub mod git;
 mod github;

@@ -89,7 +89,7 @@ fn every_refusal_has_its_code_and_its_details() {
             }),
         ),
         (
-            Refusal::PendingApproval { tool: "x".into(), id: approval.clone() },
+            Refusal::PendingApproval { tool: "x".into(), id: approval.clone(), page: None },
             PENDING_APPROVAL,
             json!({"approval_id": approval.to_string()}),
         ),
@@ -102,6 +102,7 @@ fn every_refusal_has_its_code_and_its_details() {
         (Refusal::TooDeep { tool: "x".into(), limit: 4 }, TOO_DEEP, Value::Null),
         (Refusal::TimedOut { tool: "x".into(), limit: Duration::from_secs(1) }, TIMED_OUT, Value::Null),
         (Refusal::Cancelled { tool: "x".into() }, CANCELLED, Value::Null),
+        (Refusal::NotAdmin { principal: someone.clone(), why: "no" }, NOT_OPERATOR, Value::Null),
         (Refusal::NotOperator { principal: someone }, NOT_OPERATOR, Value::Null),
     ];
     for (refusal, code, data) in table {

@@ -16,7 +16,7 @@ const DISCOVERY: Cache = Cache::PrivateMillis(60_000);
 /// What a model should know before it calls anything.
 const INSTRUCTIONS: &str = "Covenant is the gate between you and the tools of this machine. You see only the tools \
     you may call. Every call is checked and recorded. Error -31001 means a capability is missing: show the user the \
-    command in its message, which only a person can run, and do not retry before it was run. Error -31003 means a \
+    command in its message, which only a person can run, and do not retry before it was run. Error -31003 or -32042 means a \
     person must approve this very call first: say so, and repeat the call unchanged later. Error -32000 means you \
     are too fast: wait. Text such as [REDACTED:NAME] stands for a secret that is kept from you on purpose.";
 

@@ -108,6 +108,15 @@ impl Drop for Open<'_> {
     }
 }
 
+impl Reached {
+    /// Sends that request; `false` if it cannot get there.
+    fn send(&self, id: u64, inquiry: &Inquiry) -> bool {
+        let (method, params) = (inquiry.kind().method(), inquiry.params());
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.outlet.request(message.to_string().as_bytes())
+    }
+}
+
 impl Client for Reached {
     fn kinds(&self) -> Kinds {
         self.kinds
@@ -117,9 +126,7 @@ impl Client for Reached {
         Box::pin(async move {
             let questions = &self.session.questions;
             let (id, waiting) = questions.begin()?;
-            let (method, params) = (inquiry.kind().method(), inquiry.params());
-            let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-            if !self.outlet.request(message.to_string().as_bytes()) {
+            if !self.send(id, inquiry) {
                 questions.end(id);
                 return Err("the client cannot be asked: it does not keep up".to_owned());
             }
@@ -129,5 +136,15 @@ impl Client for Reached {
                 () = self.over.cancelled() => Err("the call is over".to_owned()),
             }
         })
+    }
+
+    fn tell(&self, inquiry: &Inquiry) {
+        let questions = &self.session.questions;
+        let Ok((id, _)) = questions.begin() else { return };
+        // An answer to it is one to nothing that is asked.
+        questions.end(id);
+        if self.send(id, inquiry) {
+            self.session.told.in_question(inquiry);
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use covenant_gate::{Admitted, Credential, Gate};
+use covenant_model::id::ApprovalId;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -52,6 +53,8 @@ pub enum Change {
     Resource(Arc<str>),
     /// Resources, and nobody knows which: more than were kept for a listener this slow. All that one may follow count.
     Resources(Follower),
+    /// A person decided on that: of interest to a client that was told of it.
+    Decided(ApprovalId),
 }
 
 /// Who follows, to ask whether it still may.
@@ -120,6 +123,8 @@ impl Listen {
             Change::Resources(follower) => {
                 self.resources.iter().filter(|uri| follower.may(uri)).map(|uri| updated(uri)).collect()
             }
+            // Clients of this era make their call again, and see.
+            Change::Decided(_) => Vec::new(),
         }
     }
 
@@ -153,15 +158,16 @@ pub struct Watch {
     visible: Visible,
     changes: watch::Receiver<u64>,
     updates: broadcast::Receiver<Arc<str>>,
+    verdicts: broadcast::Receiver<ApprovalId>,
 }
 
 impl Watch {
     /// Listens from what is visible now.
     pub fn new(gate: Arc<Gate>, credential: Credential, admitted: Admitted) -> Self {
         // Subscribed first: what changes while we look is seen again, and not missed.
-        let (changes, updates) = (gate.changed(), gate.updates());
+        let (changes, updates, verdicts) = (gate.changed(), gate.updates(), gate.verdicts());
         let visible = Visible::of(&gate, &admitted);
-        Self { follower: Follower { gate, admitted }, credential, visible, changes, updates }
+        Self { follower: Follower { gate, admitted }, credential, visible, changes, updates, verdicts }
     }
 
     /// The next thing that changed for this client; `None` when it is no longer one. Can be dropped and asked again.
@@ -177,6 +183,12 @@ impl Watch {
                 updated = self.updates.recv() => match updated {
                     Ok(uri) => self.follower.may(&uri).then_some(Change::Resource(uri)),
                     Err(broadcast::error::RecvError::Lagged(_)) => Some(Change::Resources(self.follower.clone())),
+                    Err(broadcast::error::RecvError::Closed) => return None,
+                },
+                decided = self.verdicts.recv() => match decided {
+                    Ok(id) => Some(Change::Decided(id)),
+                    // A client may wait for such a message, and must not need it.
+                    Err(broadcast::error::RecvError::Lagged(_)) => None,
                     Err(broadcast::error::RecvError::Closed) => return None,
                 },
             };
@@ -251,6 +263,7 @@ impl Session {
                 let follows = self.state.lock().follows.clone();
                 follows.iter().filter(|uri| follower.may(uri)).map(|uri| updated(uri)).collect()
             }
+            Change::Decided(id) => self.told.over(id).into_iter().collect(),
         }
     }
 

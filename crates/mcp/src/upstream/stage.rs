@@ -15,25 +15,25 @@ use super::wire::{Ear, Letter};
 use crate::message::Id;
 
 /// The most bytes of a message on the stage.
-pub(super) const LIMIT: usize = 1000;
+pub(crate) const LIMIT: usize = 1000;
 
 /// A request that came.
 #[derive(Debug, Clone)]
-pub(super) struct Came {
-    pub(super) method: Method,
-    pub(super) url: String,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: String,
-    pub(super) repeatable: bool,
+pub(crate) struct Came {
+    pub(crate) method: Method,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
+    pub(crate) repeatable: bool,
 }
 
 impl Came {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// The id in its body, as JSON.
-    pub(super) fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         let body: serde_json::Value = serde_json::from_str(&self.body).unwrap();
         body["id"].to_string()
     }
@@ -42,17 +42,17 @@ impl Came {
 type Piece = Result<Vec<u8>, String>;
 
 /// What a server answers: a head, and pieces that may come later.
-pub(super) struct Said {
+pub(crate) struct Said {
     status: u16,
     headers: Vec<(String, String)>,
     body: mpsc::UnboundedReceiver<Piece>,
     /// Kept by who wants the body to go on.
-    pub(super) more: Option<mpsc::UnboundedSender<Piece>>,
+    pub(crate) more: Option<mpsc::UnboundedSender<Piece>>,
 }
 
 impl Said {
     /// That status and type, and the body in those pieces; then nothing more, for as long as `more` is kept.
-    pub(super) fn open(status: u16, kind: &str, pieces: &[&str]) -> Self {
+    pub(crate) fn open(status: u16, kind: &str, pieces: &[&str]) -> Self {
         let (more, body) = mpsc::unbounded_channel();
         for piece in pieces {
             more.send(Ok(piece.as_bytes().to_vec())).unwrap();
@@ -62,19 +62,19 @@ impl Said {
     }
 
     /// The same, and the body ends.
-    pub(super) fn whole(status: u16, kind: &str, pieces: &[&str]) -> Self {
+    pub(crate) fn whole(status: u16, kind: &str, pieces: &[&str]) -> Self {
         Self { more: None, ..Self::open(status, kind, pieces) }
     }
 
-    pub(super) fn json(body: &str) -> Self {
+    pub(crate) fn json(body: &str) -> Self {
         Self::whole(200, "application/json", &[body])
     }
 
-    pub(super) fn events(pieces: &[&str]) -> Self {
+    pub(crate) fn events(pieces: &[&str]) -> Self {
         Self::whole(200, "text/event-stream", pieces)
     }
 
-    pub(super) fn with(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
@@ -83,29 +83,29 @@ impl Said {
 type Server = Box<dyn Fn(&Came) -> Result<Said, String> + Send + Sync>;
 
 /// A courier to a function.
-pub(super) struct Stage {
+pub(crate) struct Stage {
     server: Server,
     came: Mutex<Vec<Came>>,
     open: Mutex<Vec<mpsc::UnboundedSender<Piece>>>,
 }
 
 impl Stage {
-    pub(super) fn new(server: impl Fn(&Came) -> Result<Said, String> + Send + Sync + 'static) -> Arc<Self> {
+    pub(crate) fn new(server: impl Fn(&Came) -> Result<Said, String> + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { server: Box::new(server), came: Mutex::default(), open: Mutex::default() })
     }
 
     /// What came so far.
-    pub(super) fn came(&self) -> Vec<Came> {
+    pub(crate) fn came(&self) -> Vec<Came> {
         self.came.lock().clone()
     }
 
     /// Bodies that are still open on the side of the server, in the order they were opened.
-    pub(super) fn open_bodies(&self) -> Vec<mpsc::UnboundedSender<Piece>> {
+    pub(crate) fn open_bodies(&self) -> Vec<mpsc::UnboundedSender<Piece>> {
         self.open.lock().clone()
     }
 
     /// Ends all of them.
-    pub(super) fn close_bodies(&self) {
+    pub(crate) fn close_bodies(&self) {
         self.open.lock().clear();
     }
 
@@ -133,7 +133,7 @@ impl Courier for Stage {
 }
 
 /// Couriers that all lead to one stage.
-pub(super) struct Leading(pub(super) Arc<Stage>);
+pub(crate) struct Leading(pub(crate) Arc<Stage>);
 
 impl Couriers for Leading {
     fn open<'a>(&'a self, _: &'a str) -> Later<'a, Result<Arc<dyn Courier>, String>> {
@@ -152,7 +152,7 @@ impl ReplyBody for Body {
 
 /// Remembers what it heard, and answers requests with their method.
 #[derive(Default)]
-pub(super) struct Heed(pub(super) Mutex<Vec<String>>);
+pub(crate) struct Heed(pub(crate) Mutex<Vec<String>>);
 
 impl Ear for Heed {
     fn notification(&self, method: &str, params: Option<&RawValue>, about: Option<u64>) {
@@ -170,7 +170,7 @@ impl Ear for Heed {
 }
 
 /// A server behind that URL, with a header of its own.
-pub(super) fn web(url: &str, transport: WebTransport) -> Web {
+pub(crate) fn web(url: &str, transport: WebTransport) -> Web {
     let headers = [("Authorization", "Bearer hunter2"), ("Mcp-Session-Id", "mine"), ("Accept", "*/*")];
     Web {
         url: Secret::new(url.to_owned()),
@@ -180,7 +180,7 @@ pub(super) fn web(url: &str, transport: WebTransport) -> Web {
 }
 
 /// A letter with that id.
-pub(super) fn letter(id: u64, method: &'static str) -> Letter {
+pub(crate) fn letter(id: u64, method: &'static str) -> Letter {
     Letter {
         id: Some(id),
         method,
@@ -191,18 +191,18 @@ pub(super) fn letter(id: u64, method: &'static str) -> Letter {
 }
 
 /// A letter that wants no answer.
-pub(super) fn notice(method: &'static str) -> Letter {
+pub(crate) fn notice(method: &'static str) -> Letter {
     let body = format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#).into_bytes();
     Letter { id: None, method, name: None, arguments: Vec::new(), body }
 }
 
 /// A result for that id.
-pub(super) fn result(id: impl std::fmt::Display, result: &str) -> String {
+pub(crate) fn result(id: impl std::fmt::Display, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
 /// Waits until something holds; the runner of the test would wait no longer.
-pub(super) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let waiting = async {
         while !holds() {
             tokio::time::sleep(Duration::from_millis(5)).await;

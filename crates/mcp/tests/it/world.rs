@@ -106,7 +106,7 @@ impl World {
 
     /// A named client and its token.
     pub(crate) async fn add_client(&self, name: &str) -> Credential {
-        let new = NewClient { name: name.to_owned(), preset: None, grants: Vec::new() };
+        let new = NewClient { name: name.to_owned(), preset: None, grants: Vec::new(), may_approve: false };
         Credential::bearer(&self.gate.add_client(&self.operator(), new).await.unwrap().token)
     }
 

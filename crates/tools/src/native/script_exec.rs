@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use covenant_gate::arguments::Arguments;
 use covenant_gate::tool::Run;
-use covenant_gate::{Context, Permit, RawOutput, Tool};
+use covenant_gate::{Context, Permit, Tool};
 use covenant_model::tool::ToolSpec;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -50,7 +50,7 @@ impl Tool for ScriptExec {
 
     fn run<'a>(&'a self, _: Permit, arguments: Arguments, context: &'a Context) -> Run<'a> {
         let script = named_by_text(arguments.text("code").unwrap_or_default());
-        Box::pin(async move { RawOutput::from(self.0.attempt(&script, Task::default(), context).await) })
+        Box::pin(async move { self.0.attempt(&script, Task::default(), context).await })
     }
 }
 

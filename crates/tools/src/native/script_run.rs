@@ -48,22 +48,22 @@ impl Tool for ScriptRun {
     }
 
     fn run<'a>(&'a self, _: Permit, arguments: Arguments, context: &'a Context) -> Run<'a> {
-        Box::pin(async move { RawOutput::from(answer(&self.0, &arguments, context).await) })
+        Box::pin(async move { answer(&self.0, &arguments, context).await })
     }
 }
 
-async fn answer(workshop: &Arc<Workshop>, arguments: &Arguments, context: &Context) -> ToolCallResult {
+async fn answer(workshop: &Arc<Workshop>, arguments: &Arguments, context: &Context) -> RawOutput {
     let name = arguments.text("name").unwrap_or_default().to_owned();
     let function = arguments.text("function").map(str::to_owned);
     let given = arguments.get("args").and_then(Value::as_array).cloned().unwrap_or_default();
     if function.is_none() && !given.is_empty() {
-        return ToolCallResult::error("`args` are for a function: name it in `function`");
+        return ToolCallResult::error("`args` are for a function: name it in `function`").into();
     }
     let shelf = workshop.shelf().clone();
     let read = tokio::task::spawn_blocking(move || shelf.read(&name)).await;
     match read {
         Ok(Ok(script)) => workshop.attempt(&script, Task { function, arguments: given }, context).await,
-        Ok(Err(missing)) => ToolCallResult::error(missing),
-        Err(_) => ToolCallResult::error("the daemon is stopping"),
+        Ok(Err(missing)) => ToolCallResult::error(missing).into(),
+        Err(_) => ToolCallResult::error("the daemon is stopping").into(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use covenant_gate::context::{Level, LogMessage};
-use covenant_gate::{Clock, Content, Context, Standing};
+use covenant_gate::{Clock, Content, Context, RawOutput, Standing};
 use covenant_model::tool::ToolCallResult;
 use covenant_runner::child::Child;
 use covenant_runner::ending::Limit;
@@ -87,20 +87,30 @@ impl Workshop {
     }
 
     /// Runs it if it may, and makes a result of that either way.
-    pub(crate) async fn attempt(&self, script: &Script, task: Task, context: &Context) -> ToolCallResult {
+    pub(crate) async fn attempt(&self, script: &Script, task: Task, context: &Context) -> RawOutput {
         if script.text.contains('\0') {
-            return ToolCallResult::error(format!(
-                "{} has a NUL, which nobody who reads it can see; take it out",
-                script.file()
-            ));
+            let file = script.file();
+            let reason = format!("{file} has a NUL, which nobody who reads it can see; take it out");
+            return ToolCallResult::error(reason).into();
         }
         if !self.allowance(script).is_given() {
-            match standing(script, context).await {
+            let standing = match standing(script, context).await {
+                Ok(standing) => standing,
+                Err(reason) => return ToolCallResult::error(reason).into(),
+            };
+            let file = script.file();
+            let text = Content { name: &file, text: &script.text };
+            match context.put_to_person(text, standing).await {
                 Ok(Standing::Approved) => {}
-                Ok(standing) => return unapproved(script, &standing),
-                Err(reason) => return ToolCallResult::error(reason),
+                Ok(standing) => return unapproved(script, &standing).into(),
+                Err(unanswered) => return unanswered.into(),
             }
         }
+        self.approved(script, task, context).await.into()
+    }
+
+    /// Runs it.
+    async fn approved(&self, script: &Script, task: Task, context: &Context) -> ToolCallResult {
         let slot =
             async { if context.is_within() { None } else { self.slots.take(context.principal()).await } };
         let Some(_slot) = context.cancelled().run_until_cancelled(slot).await else {
@@ -298,8 +308,7 @@ mod tests {
         let script = Script { name: "a".to_owned(), text: "x = 1 # \0".to_owned() };
         let context = Context::new(CancellationToken::new());
         let result = workshop.attempt(&script, Task::default(), &context).await;
-        assert!(result.is_error);
-        let said = serde_json::to_string(&result).unwrap();
-        assert!(said.contains("a.star has a NUL"), "{said}");
+        let said = format!("{result:?}");
+        assert!(said.contains("a.star has a NUL") && said.contains("is_error: true"), "{said}");
     }
 }

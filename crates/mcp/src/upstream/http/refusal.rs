@@ -99,7 +99,7 @@ fn said(kind: &Kind, held: &Held, scrub: &Scrub) -> String {
 }
 
 /// The sentence in a body of an error: JSON-RPC's, OAuth's, and those of the usual frameworks.
-fn sentence(value: &Value) -> Option<String> {
+pub(crate) fn sentence(value: &Value) -> Option<String> {
     let error = value.get("error");
     let inside = error.and_then(|error| error.get("message"));
     let known = [inside, value.get("error_description"), value.get("message"), value.get("detail"), error];
