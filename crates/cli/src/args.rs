@@ -1,8 +1,10 @@
 //! The command line: what can be typed, and how single values are read. What a command then does is in `cmd`.
 
+mod called;
 mod later;
 mod limits;
 
+pub(crate) use called::typed;
 pub(crate) use later::unknown;
 pub(crate) use limits::constraints;
 
@@ -54,6 +56,9 @@ pub(crate) struct CommandLine {
     /// only, where there is none.
     #[arg(long)]
     pub(crate) mcp: bool,
+    /// With `--mcp`: the origin of a daemon elsewhere, such as `https://covenant.example.org`; by default `$COVIBE_BASE_URL`.
+    #[arg(long, requires = "mcp", value_name = "ORIGIN")]
+    pub(crate) url: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -89,6 +94,7 @@ pub(crate) enum Command {
     Reload(cmd::lifecycle::Reload),
     Logs(cmd::logs::Logs),
     Doctor(cmd::doctor::Doctor),
+    Dashboard(cmd::dashboard::Dashboard),
     #[command(subcommand, after_help = cmd::tools::EXAMPLES)]
     Tools(cmd::tools::Tools),
     #[command(subcommand, after_help = cmd::servers::EXAMPLES)]
@@ -97,6 +103,10 @@ pub(crate) enum Command {
     Capabilities(cmd::capabilities::Capabilities),
     #[command(subcommand, after_help = cmd::clients::EXAMPLES)]
     Clients(cmd::clients::Clients),
+    #[command(subcommand, after_help = cmd::team::EXAMPLES)]
+    Team(cmd::team::Team),
+    #[command(subcommand, after_help = cmd::tokens::EXAMPLES)]
+    Tokens(cmd::tokens::Tokens),
     #[command(subcommand, after_help = cmd::approvals::EXAMPLES)]
     Approvals(cmd::approvals::Approvals),
     #[command(subcommand, after_help = cmd::scripts::EXAMPLES)]
@@ -116,6 +126,10 @@ pub(crate) enum Command {
     Memory(cmd::memory::Memory),
     #[command(subcommand, after_help = cmd::config::EXAMPLES)]
     Config(cmd::config::Config),
+    Backup(cmd::backup::Backup),
+    Restore(cmd::restore::Restore),
+    #[command(subcommand, after_help = cmd::store::EXAMPLES)]
+    Store(cmd::store::Store),
     Completions(cmd::completions::Completions),
 }
 

@@ -3,20 +3,26 @@
 pub(crate) mod agents;
 pub(crate) mod approvals;
 pub(crate) mod audit;
+pub(crate) mod backup;
 pub(crate) mod capabilities;
 pub(crate) mod clients;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod dashboard;
 pub(crate) mod doctor;
 pub(crate) mod intents;
 pub(crate) mod lifecycle;
 pub(crate) mod logs;
 pub(crate) mod mcp;
 pub(crate) mod memory;
+pub(crate) mod restore;
 pub(crate) mod sandbox;
 pub(crate) mod scripts;
 pub(crate) mod secrets;
 pub(crate) mod servers;
+pub(crate) mod store;
+pub(crate) mod team;
+pub(crate) mod tokens;
 pub(crate) mod tools;
 pub(crate) mod up;
 pub(crate) mod version;
@@ -32,7 +38,7 @@ use crate::setting::{Output, Setting};
 
 /// Does what the command line says.
 pub(crate) fn run() -> ExitCode {
-    let line = match CommandLine::try_parse() {
+    let line = match CommandLine::try_parse_from(args::typed(std::env::args_os())) {
         Ok(line) => line,
         Err(error) => return misread(&error).into(),
     };
@@ -70,7 +76,7 @@ fn told(text: &str) -> Failure {
 fn dispatch(line: CommandLine) -> Result<Exit, Failure> {
     let setting = || Setting::new(&line.global);
     match (line.mcp, line.command) {
-        (true, None) => mcp::run(&setting()?),
+        (true, None) => mcp::run(&setting()?, line.url.as_deref()),
         (true, Some(_)) => {
             Err(Failure::usage("`--mcp` stands alone: it takes no command", "start it as: covenant --mcp"))
         }
@@ -85,10 +91,13 @@ fn dispatch(line: CommandLine) -> Result<Exit, Failure> {
             Command::Reload(reload) => reload.run(&setting()?),
             Command::Logs(logs) => logs.run(&setting()?),
             Command::Doctor(doctor) => doctor.run(&setting()?),
+            Command::Dashboard(dashboard) => dashboard.run(&setting()?),
             Command::Tools(tools) => tools.run(&setting()?),
             Command::Mcp(servers) => servers.run(&setting()?),
             Command::Capabilities(capabilities) => capabilities.run(&setting()?),
             Command::Clients(clients) => clients.run(&setting()?),
+            Command::Team(team) => team.run(&setting()?),
+            Command::Tokens(tokens) => tokens.run(&setting()?),
             Command::Approvals(approvals) => approvals.run(&setting()?),
             Command::Scripts(scripts) => scripts.run(&setting()?),
             Command::Agents(agents) => agents.run(&setting()?),
@@ -99,9 +108,20 @@ fn dispatch(line: CommandLine) -> Result<Exit, Failure> {
             Command::Secrets(secrets) => secrets.run(&setting()?),
             Command::Memory(memory) => memory.run(&setting()?),
             Command::Config(config) => config.run(&setting()?),
+            Command::Backup(backup) => backup.run(&setting()?),
+            Command::Restore(restore) => restore.run(&setting()?),
+            Command::Store(store) => store.run(&setting()?),
             Command::Completions(completions) => completions.run(),
         },
     }
+}
+
+/// Runs something that waits, in a command that has nothing else to do.
+fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = covenant_daemon::runtime();
+    let runtime =
+        runtime.map_err(|error| Failure::failed(format!("no thread could be started: {error}"), ""))?;
+    Ok(runtime.block_on(work))
 }
 
 #[cfg(test)]

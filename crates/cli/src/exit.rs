@@ -53,9 +53,9 @@ impl Exit {
     /// For an error of the daemon: by its word, or by its status where the word is a new one.
     pub(crate) fn of(code: &str, status: StatusCode) -> Self {
         match code {
-            "unauthenticated" | "rate_limited" | "not_granted" | "not_operator" | "pending_approval"
-            | "approvals_full" | "approval_rejected" | "too_deep" | "not_in_manifest" | "over_budget"
-            | "queue_full" => Self::Refused,
+            "unauthenticated" | "rate_limited" | "not_granted" | "not_operator" | "not_admin"
+            | "pending_approval" | "approvals_full" | "approval_rejected" | "too_deep"
+            | "not_in_manifest" | "over_budget" | "queue_full" => Self::Refused,
             "unknown_tool" | "invalid_arguments" => Self::Usage,
             "timed_out" | "cancelled" => Self::Failed,
             _ => match status.as_u16() {
@@ -222,6 +222,7 @@ mod tests {
             ("queue_full", 429, 3),
             ("unauthenticated", 401, 3),
             ("not_operator", 403, 3),
+            ("not_admin", 403, 3),
             ("unknown_tool", 404, 2),
             ("invalid_arguments", 422, 2),
             ("not_found", 404, 2),

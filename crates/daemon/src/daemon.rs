@@ -15,6 +15,7 @@ use crate::agents::roster::Roster;
 use crate::anchor::Anchor;
 use crate::config::{Config, Overrides};
 use crate::home::Home;
+use crate::http::approval;
 use crate::http::document::Bodies;
 use crate::http::mcp::sessions::Sessions;
 use crate::logging::Logs;
@@ -22,6 +23,8 @@ use crate::otlp::Export;
 use crate::secrets::Secrets;
 use crate::servers::Desk;
 use crate::shutdown::Stop;
+use crate::signin::SignIn;
+use crate::team::Strangers;
 use crate::tls::Tls;
 use crate::toolbox::Toolbox;
 
@@ -63,6 +66,10 @@ pub(crate) struct Daemon {
     pub(crate) recall: Arc<Recall>,
     /// What makes its built-in tools.
     pub(crate) toolbox: Toolbox,
+    /// Calls by nobody we know, counted.
+    pub(crate) strangers: Strangers,
+    /// What is needed to sign people in.
+    pub(crate) signin: SignIn,
     /// What can be replaced while it runs.
     pub(crate) settings: Arc<RwLock<Settings>>,
 }
@@ -82,6 +89,11 @@ impl Daemon {
     /// The secrets in effect.
     pub(crate) fn secrets(&self) -> Arc<Secrets> {
         Arc::clone(&self.settings.read().secrets)
+    }
+
+    /// What stands before the path in links that people open.
+    pub(crate) fn place(&self) -> String {
+        self.config().http.place(self.listen.first())
     }
 
     /// What it runs with, given whether it is ready.
@@ -104,11 +116,20 @@ impl Daemon {
         }
     }
 
+    /// What the gate is told by that configuration, now that it is known where the daemon listens.
+    pub(crate) fn gate_config(&self, config: &Config) -> covenant_gate::config::Config {
+        let origin = config.http.origin(self.listen.first());
+        covenant_gate::config::Config {
+            approvals_page: Some(format!("{origin}{}", approval::PLACE)),
+            ..config.gate()
+        }
+    }
+
     /// Takes another configuration and other secrets into effect, secrets first: what is new must not be shown.
     pub(crate) fn take(&self, config: Config, secrets: Secrets) {
         self.hide(secrets);
         self.logs.set(config.logging);
-        self.gate.set_config(config.gate());
+        self.gate.set_config(self.gate_config(&config));
         self.anchor.aim(config.audit.anchor_url.address());
         self.settings.write().config = Arc::new(config);
         self.toolbox.renew(&self.gate);

@@ -153,6 +153,11 @@ impl Home {
         self.root.join("index")
     }
 
+    /// The page that leads a browser to where the operator signs in; the directory is there while a daemon is.
+    pub fn dashboard_page(&self) -> PathBuf {
+        self.run().join("dashboard.html")
+    }
+
     /// Where programs that were started are on record while they run.
     pub fn children(&self) -> PathBuf {
         self.run().join("children")

@@ -1,8 +1,10 @@
 //! HTTP on the socket and on the ports: who may ask, what they may ask, and how every answer leaves.
 
 pub(crate) mod api;
+pub(crate) mod approval;
 pub(crate) mod auth;
 mod connection;
+mod cookie;
 pub(crate) mod document;
 mod eager;
 pub(crate) mod guard;
@@ -14,5 +16,6 @@ pub(crate) mod reply;
 pub(crate) mod router;
 mod seats;
 pub(crate) mod serve;
+pub(crate) mod signin;
 pub(crate) mod upgrade;
 pub(crate) mod via;

@@ -12,6 +12,7 @@ use covenant_gate::{Clock, Fault, Gate, SystemClock, Tool, ToolRegistry};
 use covenant_model::audit::Kind;
 use covenant_runner::nursery::{Launcher, Nursery};
 use covenant_store::Store;
+use covenant_tools::covibe::{self, Records};
 use parking_lot::RwLock;
 
 use crate::agents::roster::{self, Roster};
@@ -20,7 +21,7 @@ use crate::config::audit::Sink;
 use crate::config::grounds::Grounds;
 use crate::config::{self, Config, ConfigError, Overrides};
 use crate::daemon::{Daemon, Environment, Settings};
-use crate::first;
+use crate::first::{self, Fresh};
 use crate::follower;
 use crate::home::{Home, HomeError};
 use crate::http::document::Bodies;
@@ -38,6 +39,8 @@ use crate::runs::{self, Runs};
 use crate::secrets::{Secrets, SecretsError};
 use crate::servers::{Desk, Outfit, Reading, watch};
 use crate::shutdown::{self, Stop};
+use crate::signin::SignIn;
+use crate::team;
 use crate::thrift;
 use crate::tls::{Certificate, Tls};
 use crate::toolbox::{Toolbox, notes};
@@ -140,8 +143,9 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     let logs = open_logs(&home, &config, echo, &clock, &reading.secrets)?;
     let nursery = runs::nursery(&home, launcher).await?;
     let files = running::raise_file_limit();
-    let fresh = first::is_fresh(&home, &config);
+    let fresh = Fresh::look(&home, &config);
     let store = Store::open(&config.database.url, home.root()).await?;
+    first::found(&store, &*clock).await?;
     let key = identity.signing.verifying_key().to_bytes();
     let chain = crate::identity::to_hex(&key);
     let audit = match config.audit.sink {
@@ -154,9 +158,8 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     let toolbox = Toolbox::new(&home, &settings, &nursery, &clock, &environment);
     let gate =
         open_gate(&config, &reading.secrets, identity, &store, audit, (&toolbox, &clock), extra).await?;
-    if fresh {
-        first::grant_clock(&home, &gate).await?;
-    }
+    store.adopt_orphans(clock.now()).await?;
+    fresh.grant(&home, &gate).await?;
     remarks.extend(toolbox.unfit());
     let listeners = listen::listen(&socket, &config.http)?;
     let listen = listeners.addresses();
@@ -186,6 +189,8 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         spans: Export::default(),
         stop: Stop::new(drain),
         changing: tokio::sync::Mutex::default(),
+        strangers: team::Strangers::default(),
+        signin: SignIn::default(),
         toolbox,
         settings,
         home,
@@ -201,6 +206,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         environment,
         chain,
     });
+    daemon.gate.set_config(daemon.gate_config(&daemon.config()));
     daemon.aim_spans();
     daemon.gate.record_own(Kind::DaemonStarted, Some(covenant_model::VERSION)).await?;
     // Nobody is served who would not yet see what servers are known to have.
@@ -210,6 +216,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     tokio::spawn(anchor::follow(Arc::clone(&daemon)));
     tokio::spawn(neighbours::follow(Arc::clone(&daemon)));
     tokio::spawn(lapse::follow(Arc::clone(&daemon)));
+    tokio::spawn(team::follow(Arc::clone(&daemon)));
     tokio::spawn(sessions::follow(Arc::clone(&daemon)));
     tokio::spawn(watch::follow(Arc::clone(&daemon)));
     tokio::spawn(thrift::follow(Arc::clone(&daemon)));
@@ -283,7 +290,9 @@ async fn open_gate(
     extra: Extra,
 ) -> Result<Arc<Gate>, StartError> {
     let mut tools = ToolRegistry::default();
-    for tool in toolbox.make().into_iter().flatten().chain(extra.tools) {
+    let records: Arc<dyn Records> = Arc::new(team::Kept(Arc::clone(store)));
+    let team = covibe::all(&records, clock);
+    for tool in toolbox.make().into_iter().flatten().chain(team).chain(extra.tools) {
         tools.register(tool)?;
     }
     let parts = GateParts {

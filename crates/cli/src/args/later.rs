@@ -5,13 +5,16 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::exit::Failure;
 
 /// Commands that come later.
-const COMMANDS: [&str; 7] = ["backup", "dashboard", "local", "restore", "store", "team", "tokens"];
+const COMMANDS: [&str; 1] = ["local"];
 
 /// Commands of the group `mcp` that come later.
 const SERVERS: [&str; 4] = ["approve", "diff", "import", "login"];
 
+/// Commands of the group `team` that come later.
+const TEAM: [&str; 2] = ["summary", "usage"];
+
 /// Options that come later.
-const OPTIONS: [&str; 3] = ["--may-approve", "--tool-mode", "--url"];
+const OPTIONS: [&str; 1] = ["--tool-mode"];
 
 /// What to say about a word that is not known, where a later version knows it.
 pub(crate) fn unknown(error: &clap::Error) -> Option<Failure> {
@@ -22,12 +25,16 @@ pub(crate) fn unknown(error: &clap::Error) -> Option<Failure> {
     let later = match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let name = word(ContextKind::InvalidSubcommand)?;
-            let (later, group) =
-                if in_servers(error) { (&SERVERS[..], "covenant mcp") } else { (&COMMANDS[..], "covenant") };
+            let (later, group) = if is_in(error, "covenant mcp ") {
+                (&SERVERS[..], "covenant mcp")
+            } else if is_in(error, "covenant team ") {
+                (&TEAM[..], "covenant team")
+            } else {
+                (&COMMANDS[..], "covenant")
+            };
             later.iter().find(|later| **later == name).map(|name| format!("`{group} {name}`"))
         }
-        // `--url` belongs to some of that group's commands, and to no other of them later.
-        ErrorKind::UnknownArgument if !in_servers(error) => {
+        ErrorKind::UnknownArgument if !is_in(error, "covenant mcp ") => {
             let typed = word(ContextKind::InvalidArg)?;
             let name = typed.split('=').next().unwrap_or(typed);
             OPTIONS.iter().find(|later| **later == name).map(|name| format!("`{name}`"))
@@ -40,11 +47,11 @@ pub(crate) fn unknown(error: &clap::Error) -> Option<Failure> {
     })
 }
 
-/// Whether it was typed behind `covenant mcp`; the usage that goes with the error says so.
-fn in_servers(error: &clap::Error) -> bool {
+/// Whether it was typed behind that group; the usage that goes with the error says so.
+fn is_in(error: &clap::Error, group: &str) -> bool {
     let usage = match error.get(ContextKind::Usage) {
         Some(ContextValue::StyledStr(usage)) => usage.to_string(),
         _ => return false,
     };
-    usage.contains("covenant mcp ")
+    usage.contains(group)
 }

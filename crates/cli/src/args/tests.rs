@@ -80,10 +80,10 @@ fn a_bare_glob_is_no_example() {
 #[test]
 fn what_comes_later_is_told_from_mistakes() {
     for (line, what) in [
-        (&["covenant", "backup"][..], "`covenant backup` is"),
+        (&["covenant", "local"][..], "`covenant local` is"),
         (&["covenant", "mcp", "login", "x"], "`covenant mcp login` is"),
         (&["covenant", "mcp", "import"], "`covenant mcp import` is"),
-        (&["covenant", "--mcp", "--url", "http://x"], "`--url` is"),
+        (&["covenant", "team", "usage"], "`covenant team usage` is"),
         (&["covenant", "clients", "add", "x", "--tool-mode=search"], "`--tool-mode` is"),
     ] {
         let failure = unknown(&parse(line).unwrap_err()).unwrap_or_else(|| panic!("{line:?}"));
@@ -93,17 +93,18 @@ fn what_comes_later_is_told_from_mistakes() {
         );
     }
     for line in [
-        &["covenant", "bakcup"][..],
+        &["covenant", "dashbaord"][..],
         &["covenant", "tools", "list", "--every"],
         &["covenant", "up", "x"],
         &["covenant", "login"],
-        &["covenant", "mcp", "backup"],
+        &["covenant", "mcp", "dashboard"],
         &["covenant", "mcp", "test", "x", "--url", "http://x"],
+        &["covenant", "status", "--url", "http://x"],
     ] {
         assert!(unknown(&parse(line).unwrap_err()).is_none(), "{line:?}");
     }
     let help = CommandLine::command().render_long_help().to_string();
-    assert!(!help.contains("backup"), "{help}");
+    assert!(!help.contains("\n  local "), "{help}");
 }
 
 #[test]

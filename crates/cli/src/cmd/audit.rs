@@ -52,6 +52,8 @@ Examples:
   covenant audit verify                               # this home's log
   covenant audit verify audit.jsonl --key local.pub   # an export, anywhere
   gunzip < audit.jsonl.gz | covenant audit verify - --key local.pub
+  covenant audit verify ~/.covenant/audit-before-restore \\
+      --key ~/.covenant/audit-before-restore/local.pub
   covenant audit verify --anchor kept.json    # against a checkpoint kept
                                               # elsewhere
 
@@ -117,7 +119,7 @@ pub(crate) struct Export {
 #[derive(Debug, Args)]
 #[command(after_help = VERIFY)]
 pub(crate) struct Verify {
-    /// An export, `-` for standard input; without it, this home's log.
+    /// An export, `-` for standard input, or a directory with a log; without it, this home's log.
     file: Option<PathBuf>,
     /// The public key to verify with; without it, this home's identity/local.pub.
     #[arg(long, value_name = "FILE")]

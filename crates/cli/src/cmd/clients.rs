@@ -24,10 +24,14 @@ Examples:
   covenant clients add claude --preset read-only
   covenant clients add ci --grant tool.call.echo --grant 'tool.call.github__*'
   TOKEN=$(covenant clients add codex --preset workspace)
+  covenant clients add desk --preset all --may-approve
 
 Presets: read-only looks and does not touch; workspace also writes there, in
 memory and in the vault; all is every tool, resource and prompt there is and
 will be. They are ordinary grants, listed and revocable one by one.
+--may-approve: where a call or a script of this client needs a person, the
+client asks the one before it, and the answer counts. Only for a client that
+a person sits at, and that does not answer by itself.
 The token is printed once, alone on standard output; only its hash is kept.";
 const LIST: &str = "\
 Examples:
@@ -58,6 +62,9 @@ pub(crate) struct Add {
     /// A further action to grant; may be repeated.
     #[arg(long = "grant", value_name = "ACTION", value_parser = action)]
     grants: Vec<ActionPattern>,
+    /// Let what the person before it answers count as approval.
+    #[arg(long)]
+    may_approve: bool,
 }
 
 /// Grants to begin with.
@@ -103,7 +110,8 @@ impl Add {
             Beginning::All => Preset::All,
         });
         let nothing_granted = preset.is_none() && self.grants.is_empty();
-        let body = NewClient { name: self.name, preset, grants: self.grants };
+        let (grants, may_approve) = (self.grants, self.may_approve);
+        let body = NewClient { name: self.name, preset, grants, may_approve };
         let client = setting.client()?;
         let added: ClientAdded = client.post("/api/v1/clients", &body)?;
         print::warn_all(&added.warnings, "");
@@ -156,12 +164,13 @@ fn list(setting: &Setting) -> Result<Exit, Failure> {
         print::note("no client has a token; add one with: covenant clients add NAME --preset read-only");
         return Ok(Exit::Done);
     }
-    let mut table = Table::new(&["NAME", "PRINCIPAL", "GRANTS", "ADDED", "REVOKED"]);
+    let mut table = Table::new(&["NAME", "PRINCIPAL", "GRANTS", "APPROVES", "ADDED", "REVOKED"]);
     for client in &clients {
         table.row([
             (&client.name).into(),
             client.principal.as_str().into(),
             client.grants.to_string().into(),
+            if client.may_approve { "yes" } else { "" }.into(),
             short(&client.created_at.to_string()).into(),
             client.revoked_at.map(|moment| short(&moment.to_string())).unwrap_or_default().into(),
         ]);

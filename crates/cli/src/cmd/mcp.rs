@@ -1,5 +1,8 @@
-//! `covenant --mcp`: MCP on standard input and output, bridged to the daemon, which is started if none runs.
+//! `covenant --mcp`: MCP on standard input and output, bridged to the daemon, which is started if none runs, or to one
+//! elsewhere.
 
+mod remote;
+mod token;
 mod upgrade;
 
 use std::io::IsTerminal as _;
@@ -25,24 +28,33 @@ const LAST_WRITE: Duration = Duration::from_secs(1);
 struct Way {
     home: Home,
     start: Start,
+    /// Who the client acts as; none is the operator, for calls only.
     token: Option<Secret>,
 }
 
 /// Bridges until the client goes away.
-pub(crate) fn run(setting: &Setting) -> Result<Exit, Failure> {
+pub(crate) fn run(setting: &Setting, url: Option<&str>) -> Result<Exit, Failure> {
     if std::io::stdin().is_terminal() {
         print::note(
             "speaking MCP with this terminal: one JSON-RPC message per line, Ctrl-D ends; \
              it is MCP clients that start this",
         );
     }
-    let way = Arc::new(Way { home: setting.home.clone(), start: setting.start, token: token(setting) });
+    let remote = remote::wanted(setting, url)?;
+    let token = match &remote {
+        None => token::find(setting, || token::origins_of(&setting.home))?,
+        Some(_) => None,
+    };
+    let way = Arc::new(Way { home: setting.home.clone(), start: setting.start, token });
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::failed(format!("no event loop could be made: {error}"), ""))?;
     let ended = runtime.block_on(async {
         let (input, output) = bridge::stdio()?;
+        if let Some(remote) = remote {
+            return Ok(bridge::remote::run(input, output, remote).await);
+        }
         let connect = || {
             let way = Arc::clone(&way);
             async move { way.open().await.map_err(|failure| unreached(&failure)) }
@@ -56,12 +68,6 @@ pub(crate) fn run(setting: &Setting) -> Result<Exit, Failure> {
         Ok(ExitReason::Abandoned) => Ok(Exit::Failed),
         Ok(ExitReason::Failed(error)) | Err(error) => Err(broken(&error)),
     }
-}
-
-/// Who the client acts as: its own token, by either name; none is the operator, for calls only.
-fn token(setting: &Setting) -> Option<Secret> {
-    let other = || std::env::var("COVIBE_MCP_TOKEN").ok().filter(|token| !token.is_empty()).map(Secret::new);
-    setting.token.clone().or_else(other)
 }
 
 /// A token nobody knows is answered as such; everything else means that there is no daemon to speak to.

@@ -90,6 +90,25 @@ impl Http {
         Some((scheme, rest.trim_end_matches('/')))
     }
 
+    /// What stands before the path in every URL of a daemon that listens there.
+    pub(crate) fn origin(&self, listen: Option<&SocketAddr>) -> String {
+        let port = listen.map_or(8421, SocketAddr::port);
+        match self.public_origin() {
+            Some((scheme, host)) => format!("{scheme}://{host}"),
+            None => format!("{}://localhost:{port}", if self.tls() { "https" } else { "http" }),
+        }
+    }
+
+    /// The same in links that people open: of an address that every browser takes for this machine.
+    pub(crate) fn place(&self, listen: Option<&SocketAddr>) -> String {
+        match listen {
+            Some(address) if self.public_url.is_empty() && !self.tls() => {
+                format!("http://127.0.0.1:{}", address.port())
+            }
+            _ => self.origin(listen),
+        }
+    }
+
     pub(super) fn check(&self) -> Result<(), Invalid> {
         if parse(&self.listen).is_none() {
             let reason =

@@ -38,12 +38,7 @@ pub(crate) async fn document() -> Response {
 
 /// The page.
 pub(crate) async fn docs(State(daemon): State<Arc<Daemon>>) -> Response {
-    let config = daemon.config();
-    let port = daemon.listen.first().map_or(8421, std::net::SocketAddr::port);
-    let origin = match config.http.public_origin() {
-        Some((scheme, host)) => format!("{scheme}://{host}"),
-        None => format!("{}://localhost:{port}", if config.http.tls() { "https" } else { "http" }),
-    };
+    let origin = daemon.config().http.origin(daemon.listen.first());
     let mut response = Response::new(Body::from(page::render(&DOCUMENT, &origin)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));

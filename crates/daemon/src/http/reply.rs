@@ -84,6 +84,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         Refusal::NotGranted { .. }
         | Refusal::NotInManifest { .. }
         | Refusal::NotOperator { .. }
+        | Refusal::NotAdmin { .. }
         | Refusal::ApprovalRejected { .. } => StatusCode::FORBIDDEN,
         Refusal::InvalidArguments { .. } | Refusal::ClientCannot { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::PendingApproval { .. } | Refusal::ApprovalsFull { .. } | Refusal::TooDeep { .. } => {
@@ -127,6 +128,7 @@ fn action(refusal: &Refusal) -> String {
         Refusal::TimedOut { .. } => "ask for less, or try again".into(),
         Refusal::Cancelled { .. } => "try again".into(),
         Refusal::ClientCannot { .. } => "call it from an MCP client that can be asked".into(),
+        Refusal::NotAdmin { .. } => "have an admin of the workspace do it, or the operator".into(),
         Refusal::NotOperator { .. } => "use the CLI as the owner of this home, without COVENANT_TOKEN".into(),
     }
 }
@@ -176,6 +178,10 @@ pub(crate) fn upgrade_required() -> Failure {
 impl Failure {
     pub(crate) fn status(&self) -> StatusCode {
         self.status
+    }
+
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
     }
 
     pub(crate) fn message(&self) -> &str {
@@ -230,7 +236,12 @@ pub(crate) fn json_with_token(status: StatusCode, value: &impl Serialize) -> Res
 
 /// JSON that was redacted where it was made.
 pub(crate) fn raw_json(text: String) -> Response {
-    document(StatusCode::OK, text.into_bytes())
+    raw_json_with(StatusCode::OK, text)
+}
+
+/// The same, with another status.
+pub(crate) fn raw_json_with(status: StatusCode, text: String) -> Response {
+    document(status, text.into_bytes())
 }
 
 fn document(status: StatusCode, body: Vec<u8>) -> Response {

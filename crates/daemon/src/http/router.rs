@@ -10,11 +10,11 @@ use axum::routing::{MethodRouter, delete, get, post, put};
 use http::StatusCode;
 
 use super::api::{
-    agents, approvals, audit, capabilities, clients, intents, memory, scripts, secrets, servers, status,
-    tools,
+    agents, approvals, audit, capabilities, clients, covibe, intents, memory, scripts, secrets, servers,
+    session, status, team, team_events, tokens, tools,
 };
 use super::reply::Failure;
-use super::{openapi, upgrade};
+use super::{approval, openapi, signin, upgrade};
 use crate::daemon::Daemon;
 
 /// Every path there is. `openapi.json` describes each of them and no other: the tests hold the two together.
@@ -25,6 +25,14 @@ fn routes() -> Vec<(&'static str, MethodRouter<Arc<Daemon>>)> {
         ("/metrics", get(status::metrics)),
         // What is no upgrade is answered before anything is routed: see `mcp::answer`.
         ("/mcp", get(upgrade::mcp).post(upgrade::mcp).delete(upgrade::mcp)),
+        ("/api/mcp", post(covibe::call)),
+        ("/approvals/{id}", get(approval::page)),
+        ("/signin", get(signin::page).post(signin::sign_in)),
+        ("/signout", post(signin::sign_out)),
+        ("/auth/link", post(signin::by_link)),
+        ("/invite/{code}", get(signin::invite).post(signin::accept)),
+        ("/api/v1/session", get(session::show)),
+        ("/api/v1/session/link", post(session::link)),
         ("/api/v1/openapi.json", get(openapi::document)),
         ("/api/v1/docs", get(openapi::docs)),
         ("/api/v1/status", get(status::status)),
@@ -44,6 +52,13 @@ fn routes() -> Vec<(&'static str, MethodRouter<Arc<Daemon>>)> {
         ("/api/v1/approvals/{id}/reject", post(approvals::reject)),
         ("/api/v1/clients", get(clients::list).post(clients::add)),
         ("/api/v1/clients/{name}", delete(clients::revoke)),
+        ("/api/v1/team/workspaces", post(team::name_workspace)),
+        ("/api/v1/team/events", get(team_events::list)),
+        ("/api/v1/team/members", get(team::members).post(team::invite)),
+        ("/api/v1/team/members/{handle}", delete(team::remove)),
+        ("/api/v1/team/members/{handle}/invite", post(team::invite_again)),
+        ("/api/v1/tokens", get(tokens::list).post(tokens::create)),
+        ("/api/v1/tokens/{id}", delete(tokens::revoke)),
         ("/api/v1/scripts", get(scripts::list)),
         ("/api/v1/scripts/{name}", get(scripts::show)),
         ("/api/v1/agents", get(agents::list)),

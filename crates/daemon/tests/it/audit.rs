@@ -23,10 +23,8 @@ async fn the_newest_rows_come_last_and_can_be_filtered() {
     house.ask("POST", "/api/v1/tools/clock/call", json!({})).await;
     let recent = house.get("/api/v1/audit").await;
     assert_eq!(recent.headers["content-type"], "application/x-ndjson");
-    assert_eq!(
-        kinds(&recent.text),
-        ["GrantAdded", "DaemonStarted", "CapabilityCheck", "CallStarted", "CallFinished"]
-    );
+    assert_eq!(kinds(&recent.text)[..3], ["GrantAdded"; 3], "the first grants");
+    assert_eq!(kinds(&recent.text)[3..], ["DaemonStarted", "CapabilityCheck", "CallStarted", "CallFinished"]);
     assert_eq!(kinds(&house.get("/api/v1/audit?limit=2").await.text), ["CallStarted", "CallFinished"]);
     assert_eq!(kinds(&house.get("/api/v1/audit?agent_id=tool%3Aclock").await.text).len(), 3);
     assert_eq!(house.get("/api/v1/audit?since=2099-01-01T00%3A00%3A00Z").await.text, "");
@@ -86,7 +84,7 @@ async fn an_export_ends_with_a_checkpoint_and_verifies_with_the_public_key() {
 async fn a_head_is_a_checkpoint_of_now_and_a_prune_is_recorded() {
     let house = House::new().await;
     let head = house.ask("POST", "/api/v1/audit/head", json!({})).await.json();
-    assert_eq!(head["checkpoint"]["seq"], 2);
+    assert_eq!(head["checkpoint"]["seq"], 4);
     let pruned = house.ask("POST", "/api/v1/audit/prune", json!({"before": "2000-01-01"})).await.json();
     assert_eq!(pruned, json!({"rows": 0, "first_kept": 1}));
     assert_eq!(kinds(&house.get("/api/v1/audit?limit=1").await.text), ["LogPruned"]);

@@ -11,7 +11,7 @@ use crate::house::{House, home, open};
 async fn a_fresh_home_is_served_at_once_and_holds_what_is_documented() {
     let house = House::new().await;
     let status = house.get("/api/v1/status").await.json();
-    assert_eq!((status["ready"].clone(), status["tools"].clone()), (json!(true), json!(12)));
+    assert_eq!((status["ready"].clone(), status["tools"].clone()), (json!(true), json!(17)));
     assert_eq!(status["version"], covenant_model::VERSION);
     assert_eq!(status["socket"], house.socket().display().to_string());
     let root = house.running.home().root().to_owned();
@@ -69,7 +69,9 @@ async fn anyone_may_ask_the_time_until_the_operator_says_otherwise_for_good() {
     let dir = house.stop().await;
     let running = open(home(&dir)).await.unwrap();
     let house = House { dir, running };
-    assert_eq!(house.get("/api/v1/capabilities").await.json(), json!([]), "the revocation sticks");
+    let left = house.get("/api/v1/capabilities").await.json();
+    let actions: Vec<_> = left.as_array().unwrap().iter().map(|grant| &grant["action"]).collect();
+    assert_eq!(actions, ["tool.call.covibe_*"; 2], "the revocation sticks, and takes nothing with it");
     house.stop().await;
 }
 

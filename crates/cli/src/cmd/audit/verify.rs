@@ -42,6 +42,7 @@ impl Verify {
         let newest = anchors.iter().map(|anchor| anchor.seq).max();
         let proof = anchors.into_iter().fold(Proof::trusting(&[key]), Proof::anchored_by);
         let (report, last) = match self.file.as_deref() {
+            Some(directory) if directory.is_dir() => verify_files(directory, &proof)?,
             Some(file) => whole(verify_export(file, &proof)?),
             None if is_in_database(&setting.home) => {
                 whole(verify_stream(setting, proof.verifier(Source::Export))?)
@@ -69,9 +70,13 @@ fn verify_home(setting: &Setting, proof: &Proof) -> Result<(Report, u64), Failur
     if let Ok(Some(daemon)) = setting.running() {
         let _ = daemon.send(Method::POST, "/api/v1/audit/head", &json!({}));
     }
-    let directory = setting.home.audit();
-    let report = read::verify_dir(&directory, proof).map_err(|error| unreadable(&directory, &error))?;
-    let last = last_row(&directory).unwrap_or(report.verified_to);
+    verify_files(&setting.home.audit(), proof)
+}
+
+/// Verifies the files of a log, such as one from before a restore, and says which row is the last.
+fn verify_files(directory: &Path, proof: &Proof) -> Result<(Report, u64), Failure> {
+    let report = read::verify_dir(directory, proof).map_err(|error| unreadable(directory, &error))?;
+    let last = last_row(directory).unwrap_or(report.verified_to);
     Ok((report, last))
 }
 

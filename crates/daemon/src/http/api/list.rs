@@ -29,6 +29,14 @@ pub(crate) fn most() -> usize {
     MOST
 }
 
+/// How many there are in a part, if that many may be.
+pub(crate) fn bounded(limit: usize) -> Result<usize, Failure> {
+    if (1..=MOST).contains(&limit) {
+        return Ok(limit);
+    }
+    Err(Failure::invalid(format!("`limit` is {limit}: it is 1 to {MOST}")))
+}
+
 /// A part of a list, and the place of its last thing if there is more.
 #[derive(Debug)]
 pub(crate) struct Cut<T> {
@@ -39,9 +47,7 @@ pub(crate) struct Cut<T> {
 impl Part {
     /// The part of those things, in the order of their places: a place is found again also when its thing has gone.
     pub(crate) fn of<T>(&self, items: Vec<T>, place: impl Fn(&T) -> String) -> Result<Cut<T>, Failure> {
-        if !(1..=MOST).contains(&self.limit) {
-            return Err(Failure::invalid(format!("`limit` is {}: it is 1 to {MOST}", self.limit)));
-        }
+        bounded(self.limit)?;
         let after = self.after.as_deref().unwrap_or_default();
         if after.len() > LONGEST {
             return Err(Failure::invalid(

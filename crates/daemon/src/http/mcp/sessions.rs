@@ -286,6 +286,10 @@ impl Sessions {
     /// Ends a session; `false` if someone else has just done so.
     pub(crate) async fn close(&self, slot: &Slot) -> Result<bool, Fault> {
         let _alone = self.changing.lock().await;
+        if slot.over.is_cancelled() {
+            // Whoever asked before us ended it. To ask a busy database again would hold up everyone else.
+            return Ok(false);
+        }
         let removed = self.store.remove_session(slot.key).await?;
         self.changed_by(0, usize::from(removed));
         self.table.write().remove(&slot.key);

@@ -1,0 +1,105 @@
+//! Where the work of teams is kept, as the tools ask for it; and calls of strangers, of which the first of a minute and the
+//! number are kept.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use covenant_gate::ports::Answer;
+use covenant_model::principal::Principal;
+use covenant_model::time::Timestamp;
+use covenant_store::Store;
+use covenant_team::event::Unserved;
+use covenant_team::{Outcome, Request};
+use covenant_tools::covibe::Records;
+use parking_lot::Mutex;
+
+use crate::daemon::Daemon;
+
+/// How long calls of strangers are counted together.
+const TOGETHER: Duration = Duration::from_mins(1);
+
+/// The store, as the tools of a team know it.
+pub(crate) struct Kept(pub(crate) Arc<Store>);
+
+impl Records for Kept {
+    fn perform(&self, request: Request) -> Answer<'_, Outcome> {
+        Box::pin(self.0.perform(request))
+    }
+
+    fn unserved(&self, principal: Option<Principal>, call: Unserved, at: Timestamp) -> Answer<'_, ()> {
+        Box::pin(self.0.note_unserved(principal, call, at))
+    }
+}
+
+/// How many calls of strangers came by each door since they were last written down.
+#[derive(Default)]
+pub(crate) struct Strangers(Mutex<BTreeMap<&'static str, u64>>);
+
+impl Strangers {
+    /// Counts one; whether it is the first, which is written down at once.
+    fn count(&self, source: &'static str) -> bool {
+        match self.0.lock().entry(source) {
+            std::collections::btree_map::Entry::Vacant(first) => {
+                first.insert(0);
+                true
+            }
+            std::collections::btree_map::Entry::Occupied(mut more) => {
+                *more.get_mut() += 1;
+                false
+            }
+        }
+    }
+
+    /// The numbers since the last time, those of one alone left out.
+    fn take(&self) -> Vec<(&'static str, u64)> {
+        std::mem::take(&mut *self.0.lock()).into_iter().filter(|(_, more)| *more > 0).collect()
+    }
+}
+
+impl Daemon {
+    /// Writes down that somebody we do not know sent something that could not be served.
+    pub(crate) async fn note_stranger(&self, source: &'static str) {
+        if self.strangers.count(source) {
+            self.write_strangers(source, 1).await;
+        }
+    }
+
+    async fn write_strangers(&self, source: &'static str, count: u64) {
+        if let Err(fault) = self.store.note_strangers(source, count, self.clock.now()).await {
+            tracing::error!(target: "covenant", cause = fault.cause(), "calls of strangers could not be written down: {fault}");
+        }
+    }
+}
+
+/// Writes the numbers down, once a minute and at the end.
+pub(crate) async fn follow(daemon: Arc<Daemon>) {
+    loop {
+        let over = tokio::select! {
+            () = daemon.stop.closing.cancelled() => true,
+            () = tokio::time::sleep(TOGETHER) => false,
+        };
+        for (source, count) in daemon.strangers.take() {
+            daemon.write_strangers(source, count).await;
+        }
+        if over {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_stranger_is_told_of_at_once_and_the_others_together() {
+        let strangers = Strangers::default();
+        assert!(strangers.count("port"));
+        assert!(!strangers.count("port"));
+        assert!(!strangers.count("port"));
+        assert!(strangers.count("socket"));
+        assert_eq!(strangers.take(), [("port", 2)]);
+        assert!(strangers.count("port"));
+    }
+}
