@@ -15,6 +15,7 @@ pub mod mcp;
 pub mod postgres;
 pub mod program;
 pub mod prometheus;
+pub mod psql;
 pub mod service;
 pub mod sqlite;
 pub mod stdio;

@@ -87,7 +87,7 @@ fn missing() -> Result<Option<Cluster>, String> {
 }
 
 /// The newest of the installed versions, else what is in `PATH`.
-fn programs() -> Option<PathBuf> {
+pub(crate) fn programs() -> Option<PathBuf> {
     let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let version = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
     let mut installed: Vec<PathBuf> = installed.map(|entry| entry.path()).collect();
@@ -129,7 +129,7 @@ fn other_user(directory: &Path) -> Result<Option<(u32, u32)>, String> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the tests' own server, not a tool")]
-fn command(program: &Path) -> Command {
+pub(crate) fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     // Settings of whoever runs the tests are not for this server.
     for name in ["PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSWORD", "PGSERVICE", "PGOPTIONS", "PGDATA"]

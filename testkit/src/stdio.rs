@@ -105,9 +105,16 @@ impl StdioClient {
     /// The handshake of the older revisions.
     #[track_caller]
     pub fn initialize(&mut self) -> Value {
+        self.initialize_able(json!({}))
+    }
+
+    /// The same, by a client that has these capabilities.
+    #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "reads better where it is called with `json!`")]
+    pub fn initialize_able(&mut self, capabilities: Value) -> Value {
         let answer = self.request(
             "initialize",
-            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}),
+            json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}}),
         );
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         answer

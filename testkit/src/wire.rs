@@ -12,6 +12,7 @@ use crate::wait::{LONG, until};
 #[derive(Debug, Clone)]
 pub struct Request {
     method: String,
+    path: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
     chunked: bool,
@@ -65,7 +66,14 @@ enum Left {
 impl Request {
     /// A request without a header but those every request has.
     pub fn new(method: &str, body: impl Into<Vec<u8>>) -> Self {
-        Self { method: method.to_owned(), headers: Vec::new(), body: body.into(), chunked: false }
+        let (method, path) = (method.to_owned(), "/mcp".to_owned());
+        Self { method, path, headers: Vec::new(), body: body.into(), chunked: false }
+    }
+
+    /// To another place than `/mcp`.
+    pub fn at(mut self, path: &str) -> Self {
+        path.clone_into(&mut self.path);
+        self
     }
 
     /// With that header, in place of any other of that name.
@@ -95,7 +103,7 @@ impl Request {
 
     /// What is sent for it to a daemon on that port.
     pub fn bytes(&self, port: u16) -> Vec<u8> {
-        let mut head = format!("{} /mcp HTTP/1.1\r\nHost: localhost:{port}\r\n", self.method);
+        let mut head = format!("{} {} HTTP/1.1\r\nHost: localhost:{port}\r\n", self.method, self.path);
         for (name, value) in &self.headers {
             head.extend([name, ": ", value, "\r\n"]);
         }

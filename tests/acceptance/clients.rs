@@ -1,4 +1,4 @@
-//! Real MCP clients, in both eras, by `covenant --mcp` and over HTTP. Each lists, is told of a grant, and calls.
+//! Real MCP clients, in both eras, by `covenant --mcp`, over HTTP, and by `covenant --mcp --url`. Each lists, is told of a grant, and calls.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -22,9 +22,11 @@ pub(crate) const PROGRAMS: [(&str, &[&str]); 3] = [
 pub(crate) enum Way {
     Stdio,
     Http,
+    /// By a bridge to a daemon that could be elsewhere.
+    Bridge,
 }
 
-/// Both ways.
+/// The ways to the daemon of this machine.
 pub(crate) const WAYS: [Way; 2] = [Way::Stdio, Way::Http];
 
 /// A client program in one of its modes, on its way to a daemon.
@@ -49,6 +51,10 @@ impl Client<'_> {
         match self.way {
             Way::Stdio => command.arg(home.program()).args(["--mcp", "--home"]).arg(home.path()),
             Way::Http => command.args(["--url", &url(daemon)]),
+            Way::Bridge => {
+                let origin = format!("http://localhost:{}", daemon.port());
+                command.arg(home.program()).args(["--mcp", "--url", &origin])
+            }
         };
         command
     }
@@ -70,7 +76,7 @@ impl std::fmt::Display for Client<'_> {
 fn converse(script: &str) {
     let Some(place) = installed::clients() else { return };
     let modes = PROGRAMS.iter().find(|(program, _)| *program == script).unwrap().1;
-    for way in WAYS {
+    for way in [Way::Stdio, Way::Http, Way::Bridge] {
         for mode in modes {
             let home = unhurried();
             let daemon = home.up();
@@ -144,6 +150,31 @@ fn the_second_typescript_client_works_in_every_mode() {
     converse("ts_v2.mjs");
 }
 
+/// Asks the Inspector, in one of its eras, for what that token shows; it must find nothing to complain of.
+pub(crate) fn inspect(
+    suite: &installed::Suite,
+    daemon: (&Home, &Daemon<'_>),
+    token: &str,
+    era: &str,
+    words: &[&str],
+) -> Value {
+    let (home, daemon) = daemon;
+    let asked = suite
+        .node("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
+        .args(["--cli", "--server-url", &url(daemon), "--transport", "http"])
+        .args(["--header", &format!("Authorization: Bearer {token}")])
+        .args(["--format", "json", "--protocol-era", era])
+        .args(words)
+        .env("HOME", home.beside("inspector"))
+        .output()
+        .unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&asked.stdout), String::from_utf8_lossy(&asked.stderr));
+    let quiet = asked.status.success() && stderr.trim().is_empty();
+    assert!(quiet, "{era} {words:?}: {} {stdout}{stderr}", asked.status);
+    let said: Value = serde_json::from_str(&stdout).unwrap();
+    said["result"].clone()
+}
+
 #[test]
 fn the_inspector_lists_and_calls_in_every_era_and_finds_nothing_to_say_about_our_schemas() {
     let Some(suite) = installed::suite() else { return };
@@ -151,23 +182,7 @@ fn the_inspector_lists_and_calls_in_every_era_and_finds_nothing_to_say_about_our
     let daemon = home.up();
     let token = client(&home);
     home.run(&["capabilities", "grant", "tool.call.echo", "--to", "client:ada"]).ok();
-    let (url, header) = (url(&daemon), format!("Authorization: Bearer {token}"));
-    let inspect = |era: &str, words: &[&str]| {
-        let asked = suite
-            .node("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
-            .args(["--cli", "--server-url", &url, "--transport", "http", "--header", &header])
-            .args(["--format", "json", "--protocol-era", era])
-            .args(words)
-            .env("HOME", home.beside("inspector"))
-            .output()
-            .unwrap();
-        let (stdout, stderr) =
-            (String::from_utf8_lossy(&asked.stdout), String::from_utf8_lossy(&asked.stderr));
-        let quiet = asked.status.success() && stderr.trim().is_empty();
-        assert!(quiet, "{era} {words:?}: {} {stdout}{stderr}", asked.status);
-        let said: Value = serde_json::from_str(&stdout).unwrap();
-        said["result"].clone()
-    };
+    let inspect = |era: &str, words: &[&str]| inspect(&suite, (&home, &daemon), &token, era, words);
     for era in ["legacy", "auto", "modern"] {
         let listed = inspect(era, &["--method", "tools/list", "--strict"]);
         let names: Vec<&Value> =

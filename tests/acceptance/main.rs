@@ -12,6 +12,7 @@
 
 mod administration;
 mod arawn;
+mod backup;
 mod bad_input;
 mod clients;
 mod conformance;
@@ -35,6 +36,7 @@ mod sandbox;
 mod sandbox_run;
 #[cfg(target_os = "linux")]
 mod server_sandbox;
+mod vibe;
 
 use covenant_testkit::Home;
 

@@ -1,6 +1,7 @@
 //! The built-in tools of the protocol document, each called as an agent calls it: through MCP, by the built program.
 
 mod approvals;
+mod asking;
 mod calendar;
 pub(crate) mod catalogue;
 mod chat;

@@ -19,8 +19,21 @@ use self::described::{Described, Operation};
 use crate::cov_agent::stage::{Language, install};
 use crate::{home, now};
 
-/// Operations of another shape: `mcp.rs` asks for those of MCP, the tests of the metrics for the last.
-const ELSEWHERE: [&str; 4] = ["mcpSend", "mcpListen", "mcpEnd", "metrics"];
+/// Operations of another shape: `mcp.rs` asks for those of MCP, the tests of signing in for its pages, those of the metrics and
+/// of teams for the last two.
+const ELSEWHERE: [&str; 11] = [
+    "mcpSend",
+    "mcpListen",
+    "mcpEnd",
+    "signInPage",
+    "signIn",
+    "signOut",
+    "signInByLink",
+    "invitePage",
+    "acceptInvite",
+    "metrics",
+    "callTeamTool",
+];
 
 /// Statuses that need patience or a broken disk; the tests of those have them.
 const ELSEWHEN: [u16; 2] = [408, 503];
@@ -111,11 +124,27 @@ fn every_operation_answers_as_described() {
             "addClient",
             "",
             "",
-            json!({"name": name, "preset": "read-only", "grants": ["tool.call.*"]}),
+            json!({"name": name, "preset": "read-only", "grants": ["tool.call.*"], "may_approve": name == "two"}),
         );
     }
     expect(200, "revokeClient", "one", "", json!(null));
     expect(200, "listClients", "", "", json!(null));
+    expect(201, "nameWorkspace", "", "", json!({"name": "acme"}));
+    expect(201, "nameWorkspace", "", "", json!({"name": "other"}));
+    expect(200, "listTeamEvents", "", "?kind=usage", json!(null));
+    let ada = json!({"handle": "ada", "role": "admin", "private": true, "workspace": "other"});
+    expect(201, "inviteMember", "", "", ada);
+    expect(200, "listMembers", "", "?workspace=other", json!(null));
+    expect(201, "inviteMemberAgain", "ada", "", json!(null));
+    expect(201, "makeSignInLink", "", "", json!(null));
+    expect(200, "showSession", "", "", json!(null));
+    let token = json!({"developer": "ada", "label": "laptop", "agent_type": "codex"});
+    let made = expect(201, "createToken", "", "", token).json();
+    expect(201, "createToken", "", "", json!({}));
+    expect(200, "revokeToken", made["id"].as_str().unwrap(), "", json!(null));
+    expect(200, "listTokens", "", "?developer=ada", json!(null));
+    expect(200, "listTokens", "", "", json!(null));
+    expect(200, "removeMember", "ada", "", json!(null));
     expect(200, "setSecret", "API_KEY", "", json!({"value": "long enough"}));
     expect(200, "listSecrets", "", "", json!(null));
     expect(200, "removeSecret", "API_KEY", "", json!(null));
@@ -133,6 +162,7 @@ fn every_operation_answers_as_described() {
         let id = waiting[0]["id"].as_str().unwrap();
         expect(200, "watchApprovals", "", "", json!(null));
         expect(200, "showApproval", id, "", json!(null));
+        expect(200, "approvalPage", id, "", json!(null));
         expect(200, "showScript", "weather", "", json!(null));
         let word = if verdict == "reject" { json!({"reason": "no"}) } else { json!({}) };
         expect(200, verdict, id, "", word);
@@ -197,11 +227,12 @@ fn every_operation_answers_as_described() {
 
 /// A name that nothing has, in the form such names have.
 fn absent(path: &str) -> &'static str {
-    match path.split('/').nth(3).unwrap() {
+    match path.split('/').nth(3).unwrap_or("approvals") {
         "approvals" => "appr_aaaaaaaaaaaaaaa",
         "capabilities" => "grant_aaaaaaaaaaaaaaa",
         "intents" => "00000000-0000-4000-8000-000000000000",
         "secrets" => "NOTHING",
+        "tokens" => "tok_aaaaaaaaaaaaaaa",
         _ => "nothing",
     }
 }
@@ -218,14 +249,25 @@ fn wrong(api: &Api<'_>, client: &str, operation: &Operation, status: u16) -> Opt
     Some(match status {
         400 => Ask { headers: "Authorization: Bearer a\r\n".to_owned(), ..plain.token(ours) },
         401 => plain,
-        403 if operation.is_administration() => plain.token(client),
+        403 if operation.is_administration() || operation.is_for_teams() => plain.token(client),
         403 => Ask { host: Some("evil.example.org".to_owned()), ..plain.token(ours) },
+        404 if operation.id == "listMembers" => operation.at("", "?workspace=nothing").token(ours),
+        404 if operation.id == "listTokens" => operation.at("", "?developer=nothing").token(ours),
+        404 if operation.id == "inviteMember" => {
+            Ask { body: Some(r#"{"handle":"ada","workspace":"nothing"}"#.to_owned()), ..plain.token(ours) }
+        }
+        404 if operation.id == "createToken" => {
+            Ask { body: Some(r#"{"developer":"nothing"}"#.to_owned()), ..plain.token(ours) }
+        }
         404 if operation.id == "sendIntent" => {
             Ask { body: Some(r#"{"text":"x","agent":"nothing"}"#.to_owned()), ..plain.token(ours) }
         }
         404 => operation.at(absent(path), "").token(ours),
         413 => Ask { body: Some(format!("{{\"x\":\"{}\"}}", "x".repeat(4096))), ..plain.token(ours) },
         422 if operation.takes_a_body() => Ask { body: Some("[]".to_owned()), ..plain.token(ours) },
+        422 if ["removeMember", "inviteMemberAgain"].contains(&operation.id.as_str()) => {
+            operation.at("local", "").token(ours)
+        }
         422 if operation.id == "removeSecret" => operation.at("lower", "").token(ours),
         422 if operation.id == "agentUsage" => operation.at("", "?hours=100001").token(ours),
         422 if operation.id != "reload" => operation.at("", "?limit=100001").token(ours),
@@ -269,6 +311,12 @@ fn every_error_is_given_as_described() {
     expect(409, "sendIntent", "", intent);
     expect(409, "addClient", "", json!({"name": "eve"}));
     expect(409, "addServer", "", json!({"name": "kept", "command": "true"}));
+    expect(201, "nameWorkspace", "", json!({"name": "acme"}));
+    expect(409, "nameWorkspace", "", json!({"name": "Acme"}));
+    expect(201, "inviteMember", "", json!({"handle": "ada"}));
+    expect(409, "inviteMember", "", json!({"handle": "ada"}));
+    expect(201, "createToken", "", json!({"developer": "ada", "label": "laptop"}));
+    expect(409, "createToken", "", json!({"developer": "ada", "label": "laptop"}));
     expect(
         201,
         "grantCapability",
@@ -320,9 +368,23 @@ fn limited() -> Vec<(String, u16)> {
         "cancelIntent",
         "followIntent",
     ];
-    let answers = ids.map(|id| {
+    home.run(&["team", "invite", "ada"]).ok();
+    let ada = home.run(&["tokens", "create", "--for", "ada"]).ok().stdout.trim().to_owned();
+    let team = [
+        "listTeamEvents",
+        "listMembers",
+        "inviteMember",
+        "inviteMemberAgain",
+        "removeMember",
+        "listTokens",
+        "createToken",
+        "revokeToken",
+        "showSession",
+    ];
+    let ids = ids.map(|id| (id, &token)).into_iter().chain(team.map(|id| (id, &ada)));
+    let answers = ids.map(|(id, token)| {
         let operation = api.described.operation(id);
-        let mut ask = operation.at("clock", "").token(&token);
+        let mut ask = operation.at("clock", "").token(token);
         ask.body = (id == "sendIntent").then(|| r#"{"text":"x"}"#.to_owned());
         let answer = covenant_testkit::wait::until("it asks too often", || {
             Some(ask.send(api.port)).filter(|answer| answer.status == 429)
@@ -331,7 +393,7 @@ fn limited() -> Vec<(String, u16)> {
         assert!(answer.header("retry-after").is_some(), "{answer:?}");
         (id.to_owned(), 429)
     });
-    answers.to_vec()
+    answers.collect()
 }
 
 #[test]
@@ -347,6 +409,7 @@ fn head_is_get_without_a_body() {
     for operation in api.operations().filter(|operation| operation.method == "get") {
         let name = match operation.path.split('/').nth(3) {
             Some("approvals") => &waits,
+            _ if operation.id == "approvalPage" => &waits,
             Some("intents") => said["intent_id"].as_str().unwrap(),
             _ => "echo",
         };
@@ -402,6 +465,8 @@ fn lists_come_in_parts_of_a_bounded_size() {
     }
     let api = Api::start(&home);
     for name in ["one", "two", "three"] {
+        home.run(&["team", "invite", name]).ok();
+        home.run(&["tokens", "create", "--for", name]).ok();
         home.run(&["intent", "--agent", name, "say hi"]).ok();
         home.run(&["clients", "add", name, "--grant", "tool.call.echo"]).ok();
         home.command(&["secrets", "set", &name.to_uppercase()]).input("long enough").run().ok();
@@ -440,7 +505,7 @@ fn lists_come_in_parts_of_a_bounded_size() {
         assert_eq!(parts, whole, "{}", operation.id);
         lists += 1;
     }
-    assert_eq!(lists, 11);
+    assert_eq!(lists, 14);
 }
 
 #[test]
@@ -448,7 +513,7 @@ fn the_description_is_open_to_our_own_pages_only() {
     let home = home();
     let api = Api::start(&home);
     for operation in api.operations().filter(Operation::is_open) {
-        let ask = operation.at("", "");
+        let ask = operation.at("appr_aaaaaaaaaaaaaaa", "");
         assert_eq!(ask.send(api.port).status, 200, "{}", operation.id);
         let foreign = Ask { headers: "Origin: http://evil.example.org\r\n".to_owned(), ..ask };
         assert_eq!(foreign.send(api.port).status, 403, "{}", operation.id);

@@ -115,6 +115,42 @@ const TABLE: &[Row] = &[
             ]
         },
     ),
+    (
+        "covibe_task",
+        || json!({"operation": "check", "title": "x", "task_type": "bug"}),
+        |form| {
+            vec![
+                json!({"operation": "plan", "title": form, "task_type": "bug", "scope": form, "target_files": ["a"]}),
+                json!({"operation": "update", "task_id": format!("task_{form}")}),
+            ]
+        },
+    ),
+    (
+        "covibe_workstream",
+        || json!({"operation": "check", "title": "x"}),
+        |form| vec![json!({"operation": form})],
+    ),
+    (
+        "covibe_session",
+        || json!({"operation": "heartbeat"}),
+        |form| {
+            vec![
+                json!({"operation": "publish_context", "title": form, "summary": form, "blockers": [form]}),
+                json!({"operation": "get_context"}),
+                json!({"operation": "get_context", "handle": form}),
+            ]
+        },
+    ),
+    (
+        "covibe_note",
+        || json!({"kind": "decision", "text": "x"}),
+        |form| vec![json!({"kind": "blocker", "text": form})],
+    ),
+    (
+        "covibe_team",
+        || json!({"operation": "feedback"}),
+        |_| vec![json!({"operation": "feedback", "limit": 100})],
+    ),
     ("script_list", || json!({}), |_| vec![json!({})]),
     ("script_reload", || json!({}), |_| vec![json!({})]),
     (

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use covenant_testkit::{Home, StdioClient, wait::until};
+use covenant_testkit::{Home, Ran, StdioClient, wait::until};
 use serde_json::Value;
 
 use super::described::Described;
@@ -10,13 +10,24 @@ use crate::cov_agent::stage::{Language, install};
 use crate::{home, now};
 
 /// Commands that ask no daemon, by design.
-const LOCAL: [&str; 6] =
-    ["agents check", "completions", "config path", "logs", "sandbox check", "scripts check"];
+const LOCAL: [&str; 9] = [
+    "agents check",
+    "backup",
+    "completions",
+    "config path",
+    "logs",
+    "restore",
+    "sandbox check",
+    "scripts check",
+    "store copy",
+];
 
 /// Operations that no command needs, each with the reason.
-const UNUSED: [(&str, &str); 5] = [
+const UNUSED: [(&str, &str); 7] = [
+    ("callTeamTool", "it is for agents; people call a tool with `tools call`"),
     ("openapi", "it is for programs that are written against the API"),
     ("docs", "it is for a browser"),
+    ("showSession", "the pages of a browser ask that"),
     ("connectServer", "`mcp restart` wakes a server"),
     ("disconnectServer", "people remove a server, or switch it off in its entry"),
     ("listServerTools", "`mcp list --tools` has their names, and `tools show` each of them"),
@@ -44,6 +55,19 @@ fn answered(home: &Home) -> BTreeSet<(String, String)> {
     requests.map(|line| (field(&line, "method"), field(&line, "path"))).collect()
 }
 
+fn people(run: &mut impl FnMut(&[&str]) -> Ran) {
+    run(&["team", "init", "acme"]);
+    run(&["team", "invite", "ada"]);
+    run(&["team", "invite", "ada", "--again"]);
+    run(&["dashboard", "--no-open"]);
+    run(&["team", "members"]);
+    run(&["team", "events"]);
+    run(&["tokens", "create", "--for", "ada"]);
+    let tokens = run(&["tokens", "list", "--json"]).json();
+    run(&["tokens", "revoke", tokens[0]["id"].as_str().unwrap()]);
+    run(&["team", "remove", "ada"]);
+}
+
 #[test]
 fn every_request_of_a_command_is_described_and_every_operation_is_used_by_one() {
     let home = home();
@@ -68,6 +92,7 @@ fn every_request_of_a_command_is_described_and_every_operation_is_used_by_one() 
     run(&["clients", "add", "claude"]);
     run(&["clients", "list"]);
     run(&["clients", "revoke", "claude"]);
+    people(&mut run);
     run(&["secrets", "set", "API_KEY"]);
     run(&["secrets", "list"]);
     run(&["secrets", "remove", "API_KEY"]);

@@ -144,6 +144,10 @@ impl Operation {
         self.told["security"][0]["token"] == json!(["operator"])
     }
 
+    pub(super) fn is_for_teams(&self) -> bool {
+        self.told["tags"] == json!(["Teams"])
+    }
+
     pub(super) fn takes_a_body(&self) -> bool {
         self.told.get("requestBody").is_some()
     }

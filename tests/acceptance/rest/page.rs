@@ -9,8 +9,9 @@ use super::{asked, is_stream};
 use crate::cov_agent::stage::{Language, install};
 use crate::home;
 
-/// One waits for what may never come; the other has tests of its own.
-const ELSEWHERE: [&str; 2] = ["mcpListen", "metrics"];
+/// One waits for what may never come; the others have tests of their own.
+const ELSEWHERE: [&str; 8] =
+    ["mcpListen", "metrics", "signInPage", "signIn", "signOut", "signInByLink", "invitePage", "acceptInvite"];
 
 /// Each operation of the page with its two commands.
 fn commands(port: u16) -> Vec<(String, [String; 2])> {
@@ -25,7 +26,7 @@ fn commands(port: u16) -> Vec<(String, [String; 2])> {
     let mut found: Vec<_> = found.filter(|(id, _)| !ELSEWHERE.contains(&id.as_str())).collect();
     // What is called must be granted before, a server is used before it goes, and nothing comes after the end.
     let late = |id: &str| {
-        ["callTool", "approve", "reject", "revokeCapability", "removeServer", "stop"]
+        ["callTool", "approve", "reject", "revokeCapability", "removeMember", "removeServer", "stop"]
             .iter()
             .position(|late| *late == id)
             .map_or(0, |at| at + 1)
@@ -71,16 +72,18 @@ fn try_all(door: usize) {
     let (kept, dropped) = (asked(&home, "kept"), asked(&home, "dropped"));
     let grant = home.run(&["capabilities", "grant", "tool.call.clock", "--json"]).ok().json();
     let grant = grant["id"].as_str().unwrap();
+    let token = home.run(&["tokens", "create", "--json"]).ok().json();
     let commands = commands(daemon.port());
     assert!(commands.len() > 20, "{}", commands.len());
     let mut session = String::new();
     for (id, both) in commands {
         let command = &both[door];
         let grant = match id.as_str() {
-            "showApproval" | "approve" => &kept,
+            "showApproval" | "approvalPage" | "approve" => &kept,
             "reject" => &dropped,
             "showIntent" | "followIntent" => said["intent_id"].as_str().unwrap(),
             "cancelIntent" => stays.trim(),
+            "revokeToken" => token["id"].as_str().unwrap(),
             _ => grant,
         };
         if is_stream(&id) {

@@ -62,7 +62,12 @@ async fn open(home: Home, address: &str, stage: &Arc<Stage>) -> Result<Running, 
 async fn token(gate: &Gate) -> Result<String, Box<dyn Error>> {
     let caller = gate.authenticate(&Credential::peer(rustix::process::geteuid().as_raw()))?;
     let operator = gate.operator(&caller, Peer::default())?;
-    let new = NewClient { name: "conformance".to_owned(), preset: Some(Preset::All), grants: Vec::new() };
+    let new = NewClient {
+        name: "conformance".to_owned(),
+        preset: Some(Preset::All),
+        grants: Vec::new(),
+        may_approve: false,
+    };
     Ok(gate.add_client(&operator, new).await?.token)
 }
 

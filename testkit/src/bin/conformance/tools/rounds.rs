@@ -96,7 +96,7 @@ fn whatever(_: Arguments, context: &Context) -> Run<'_> {
     Box::pin(async move {
         let kinds = context.kinds();
         let questions = [
-            kinds.elicitation.then(|| ("user_name", name_of_person())),
+            kinds.form.then(|| ("user_name", name_of_person())),
             kinds.sampling.then(|| ("greeting", model("Generate a greeting", 50))),
             kinds.roots.then(|| ("client_roots", Inquiry::roots())),
         ];

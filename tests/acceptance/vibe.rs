@@ -1,0 +1,19 @@
+//! The document of Co-Vibe, the teams' part: what agents of a team see, by the bridge and over HTTP.
+
+mod bad_input;
+mod books;
+mod bridge;
+mod clients;
+mod contexts;
+mod desk;
+mod feedback;
+mod guarded;
+mod identity;
+mod origin;
+mod paths;
+mod sessions;
+mod signin;
+mod streams;
+mod tasks;
+mod throng;
+mod troubles;

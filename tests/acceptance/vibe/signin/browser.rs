@@ -1,0 +1,104 @@
+//! A browser as far as signing in goes: it keeps its cookie, and sends forms with the origin of its page.
+
+use covenant_testkit::http::exchange;
+use serde_json::Value;
+
+/// A browser.
+pub(super) struct Browser {
+    port: u16,
+    /// The page's origin, and the host in it.
+    origin: String,
+    host: String,
+    cookie: Option<String>,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    head: String,
+    pub(super) body: String,
+}
+
+impl Browser {
+    pub(super) fn new(port: u16) -> Self {
+        let host = format!("127.0.0.1:{port}");
+        Self { port, origin: format!("http://{host}"), host, cookie: None }
+    }
+
+    /// The same, where what is typed is another address.
+    pub(super) fn at(self, origin: &str) -> Self {
+        let host = origin.split_once("://").unwrap().1.to_owned();
+        Self { origin: origin.to_owned(), host, ..self }
+    }
+
+    /// The daemon is at another port now; cookies are known by name, and names by port.
+    pub(super) fn moved(&mut self, port: u16) {
+        let value = self.cookie.take().unwrap().split_once('=').unwrap().1.to_owned();
+        *self = Self { cookie: Some(format!("covenant_{port}={value}")), ..Self::new(port) };
+    }
+
+    #[track_caller]
+    pub(super) fn get(&mut self, path: &str) -> Answer {
+        self.send("GET", path, "", "")
+    }
+
+    /// Sends a form.
+    #[track_caller]
+    pub(super) fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let body: Vec<String> =
+            fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+        let headers = format!("Origin: {}\r\n{form}", self.origin);
+        self.send("POST", path, &headers, &body.join("&"))
+    }
+
+    /// Sends exactly that, with its cookie; and takes what it is given.
+    #[track_caller]
+    pub(super) fn send(&mut self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+        let cookie = self.cookie.as_ref().map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
+        let head = format!("{method} {path} HTTP/1.0\r\nHost: {}\r\n{cookie}{headers}", self.host);
+        let whole = exchange(self.port, &format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()));
+        let (head, body) = whole.split_once("\r\n\r\n").unwrap_or((&whole, ""));
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+        let answer = Answer { status, head: head.to_owned(), body: body.to_owned() };
+        if let Some(set) = answer.header("set-cookie") {
+            let kept = set.split(';').next().unwrap().to_owned();
+            self.cookie = (!set.contains("Max-Age=0")).then_some(kept);
+        }
+        answer
+    }
+
+    /// The word of its session.
+    #[track_caller]
+    pub(super) fn word(&mut self) -> String {
+        self.get("/api/v1/session").json()["csrf"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Answer {
+    /// A header, by its name in any case.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        let lines = self.head.lines().skip(1).filter_map(|line| line.split_once(": "));
+        lines.filter(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
+    }
+
+    #[track_caller]
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(
+            |byte| {
+                if byte.is_ascii_alphanumeric() {
+                    char::from(byte).to_string()
+                } else {
+                    format!("%{byte:02X}")
+                }
+            },
+        )
+        .collect()
+}
