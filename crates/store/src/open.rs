@@ -13,6 +13,7 @@ use crate::db::sqlite::{Found, Sqlite};
 use crate::db::{Db, DbError};
 use crate::file::{self, Was};
 use crate::migrate;
+use crate::team::Likeness;
 
 /// Why a database cannot be opened. None of these texts holds a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -174,6 +175,8 @@ enum Target {
 pub struct Store {
     pub(crate) db: Db,
     place: String,
+    /// The work of teams, ready to be searched.
+    pub(crate) likeness: Arc<Likeness>,
 }
 
 impl Store {
@@ -184,7 +187,7 @@ impl Store {
             db.close().await;
             return Err(error);
         }
-        Ok(Arc::new(Self { db, place }))
+        Ok(Arc::new(Self { db, place, likeness: Arc::default() }))
     }
 
     /// Opens what the URL names, if its tables are up to date, and changes none of them.
@@ -194,7 +197,7 @@ impl Store {
             db.close().await;
             return Err(error);
         }
-        Ok(Arc::new(Self { db, place }))
+        Ok(Arc::new(Self { db, place, likeness: Arc::default() }))
     }
 
     /// The version of its tables.

@@ -3,13 +3,16 @@
 mod checks;
 mod contexts;
 mod events;
+mod likeness;
 mod listing;
 mod members;
 mod orphans;
 mod sessions;
 mod transaction;
+mod warnings;
 mod work;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use covenant_gate::refusal::Fault;
@@ -21,6 +24,7 @@ use covenant_team::{Outcome, Request};
 use serde_json::{Map, Value as Json};
 
 pub(crate) use self::events::add_changes;
+pub(crate) use self::likeness::Likeness;
 pub use self::listing::{EventsWanted, TeamEvent};
 pub use self::transaction::TeamTransaction;
 
@@ -43,7 +47,8 @@ impl Store {
     }
 
     async fn begin_in_turn(&self) -> Result<TeamTransaction, DbError> {
-        self.db.begin(Purpose::InTurn).await.map(TeamTransaction::on)
+        let tx = self.db.begin(Purpose::InTurn).await?;
+        Ok(TeamTransaction::on(tx, Arc::clone(&self.likeness)))
     }
 
     /// Performs a call: what it changes is kept with everything that is written down of it, or nothing of it is but that it

@@ -4,12 +4,13 @@ pub mod bounds;
 mod schema;
 pub(crate) mod texts;
 
-use covenant_model::id::{AgentSessionId, ContextId, TaskId, WorkstreamId};
+use covenant_model::id::{AgentSessionId, CheckId, ContextId, TaskId, WarningId, WorkstreamId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use schema::schema;
 
+use crate::warning::Verdict;
 use crate::work::{Action, Kind, Priority, TaskType};
 
 /// What is wrong with a call's arguments.
@@ -41,11 +42,14 @@ pub enum Tool {
     Note,
     /// The team itself.
     Team,
+    /// Warnings.
+    Warning,
 }
 
 impl Tool {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Task, Self::Workstream, Self::Session, Self::Note, Self::Team];
+    pub const ALL: [Self; 6] =
+        [Self::Task, Self::Workstream, Self::Session, Self::Note, Self::Team, Self::Warning];
 
     /// As agents call it.
     pub fn name(self) -> &'static str {
@@ -55,6 +59,7 @@ impl Tool {
             Self::Session => "covibe_session",
             Self::Note => "covibe_note",
             Self::Team => "covibe_team",
+            Self::Warning => "covibe_warning",
         }
     }
 
@@ -76,6 +81,7 @@ impl Tool {
             ],
             Self::Note => &["decision", "blocker"],
             Self::Team => &["feedback"],
+            Self::Warning => &["dismiss"],
         }
     }
 
@@ -105,6 +111,8 @@ pub enum Call {
     Note(NoteInput),
     /// Of the team.
     Team(TeamInput),
+    /// Of a warning.
+    Warning(WarningInput),
 }
 
 impl Call {
@@ -117,6 +125,7 @@ impl Call {
             Tool::Session => Self::Session(decode(arguments)?),
             Tool::Note => Self::Note(decode(arguments)?),
             Tool::Team => Self::Team(decode(arguments)?),
+            Tool::Warning => Self::Warning(decode(arguments)?),
         })
     }
 
@@ -127,6 +136,7 @@ impl Call {
             Self::Session(input) => input.session_id.as_ref(),
             Self::Note(input) => input.session_id.as_ref(),
             Self::Team(input) => input.session_id.as_ref(),
+            Self::Warning(input) => input.session_id.as_ref(),
         }
     }
 
@@ -138,6 +148,7 @@ impl Call {
             Self::Session(input) => (Tool::Session, input.operation.as_str()),
             Self::Note(input) => (Tool::Note, input.kind.as_str()),
             Self::Team(input) => (Tool::Team, input.operation.as_str()),
+            Self::Warning(input) => (Tool::Warning, input.operation.as_str()),
         };
         format!("{}.{operation}", tool.name())
     }
@@ -203,6 +214,11 @@ TeamOperation {
     Feedback = "feedback",
 });
 
+operations!(/// What is wanted of a warning.
+WarningOperation {
+    Dismiss = "dismiss",
+});
+
 operations!(/// What kind of feedback is wanted.
 FeedbackType {
     Warning = "warning",
@@ -234,6 +250,11 @@ pub struct WorkInput {
     pub summary: Option<String>,
     pub confirm_open_tasks: Option<bool>,
     pub idempotency_key: Option<String>,
+    pub check_id: Option<CheckId>,
+    pub warning_id: Option<WarningId>,
+    pub scope_verdict: Option<Vec<Verdict>>,
+    pub confirmation_reason: Option<String>,
+    pub confirm: Option<bool>,
 }
 
 /// A hash and what it is of, such as a commit: in one text, or each by its name.
@@ -302,6 +323,16 @@ pub struct NoteInput {
     pub session_id: Option<AgentSessionId>,
     pub task_id: Option<TaskId>,
     pub workstream_id: Option<WorkstreamId>,
+}
+
+/// The arguments of `covibe_warning`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[expect(missing_docs, reason = "named as on the wire; the schemas describe each")]
+pub struct WarningInput {
+    pub operation: WarningOperation,
+    pub session_id: Option<AgentSessionId>,
+    pub warning_id: WarningId,
+    pub reason: String,
 }
 
 /// The arguments of `covibe_team`.

@@ -12,6 +12,7 @@ pub mod port;
 pub mod rules;
 pub mod session;
 pub mod title;
+pub mod warning;
 pub mod work;
 
 pub use perform::{Request, outcome::Outcome, perform, unserved};

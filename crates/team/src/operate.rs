@@ -4,13 +4,20 @@ mod change;
 mod check;
 mod context;
 mod create;
+mod files;
+mod look;
 mod note;
+mod opening;
+mod people;
 mod session;
+mod warning;
 
 use covenant_model::time::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::input::{Call, Invalid, SessionOperation, TeamOperation, WorkInput, WorkOperation};
+use crate::input::{
+    Call, Invalid, SessionOperation, TeamOperation, WarningOperation, WorkInput, WorkOperation,
+};
 use crate::perform::Seat;
 use crate::perform::outcome::{Denied, Outcome, Stop};
 use crate::port::TeamTx;
@@ -44,6 +51,9 @@ pub(crate) async fn operate(tx: &mut impl TeamTx, seat: &Seat, call: &Call) -> D
         Call::Note(input) => note::note(tx, seat, input).await,
         Call::Team(input) => match input.operation {
             TeamOperation::Feedback => note::feedback(tx, seat, input).await,
+        },
+        Call::Warning(input) => match input.operation {
+            WarningOperation::Dismiss => warning::dismiss(tx, seat, input).await,
         },
     }
 }

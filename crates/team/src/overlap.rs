@@ -13,7 +13,7 @@ mod compare;
 mod features;
 mod index;
 mod kin;
-mod opposed;
+pub(crate) mod opposed;
 mod parallel;
 mod postings;
 mod prior;

@@ -12,7 +12,9 @@ use covenant_model::principal::Principal;
 use covenant_model::time::Timestamp;
 
 use crate::event::{Event, GivenFeedback};
+use crate::overlap::{Among, Match, Query};
 use crate::session::{Companion, Session, SharedContext, Snapshot};
+use crate::warning::{Judgement, Warning};
 use crate::work::{Brief, Kind, Work, WorkId};
 
 /// Something broke: the operation is not done, and its transaction is rolled back.
@@ -115,6 +117,38 @@ pub trait TeamTx: Send {
     /// Keeps work that changed.
     fn save_work(&mut self, work: &Work) -> impl Future<Output = Kept<()>> + Send;
 
+    /// The work of a team that is most like what is looked for, best first, at most so much and none below the warn floor, as
+    /// it was when the turn was taken; without a turn, as it is. Containers are not among it.
+    fn alike(
+        &mut self,
+        workspace: &WorkspaceId,
+        query: &Query,
+        among: &Among<'_, WorkId>,
+        most: usize,
+    ) -> impl Future<Output = Kept<Vec<Match<WorkId>>>> + Send;
+    /// The open tasks and workstreams of a team that mean to touch one of those files, as of the same moment.
+    fn touching(
+        &mut self,
+        workspace: &WorkspaceId,
+        files: &[String],
+    ) -> impl Future<Output = Kept<Vec<WorkId>>> + Send;
+    /// The running workstream of that developer, a container or not, that is most like what is looked for, if one is.
+    fn stream_for(
+        &mut self,
+        workspace: &WorkspaceId,
+        developer: &DeveloperId,
+        query: &Query,
+    ) -> impl Future<Output = Kept<Option<WorkstreamId>>> + Send;
+
+    /// Keeps a warning; open ones of the same developer for the same title are superseded by it.
+    fn add_warning(&mut self, warning: &Warning) -> impl Future<Output = Kept<()>> + Send;
+    /// A warning.
+    fn warning(&mut self, id: &WarningId) -> impl Future<Output = Kept<Option<Warning>>> + Send;
+    /// Keeps what became of a warning.
+    fn settle_warning(&mut self, warning: &Warning) -> impl Future<Output = Kept<()>> + Send;
+    /// Keeps what was made of the candidates of a check.
+    fn add_judgement(&mut self, judgement: &Judgement) -> impl Future<Output = Kept<()>> + Send;
+
     /// Keeps a check.
     fn add_check(&mut self, check: &Check) -> impl Future<Output = Kept<()>> + Send;
     /// The newest check of that developer for that kind of work with that title, none later than `until`; where `planned` is
@@ -136,6 +170,13 @@ pub trait TeamTx: Send {
     fn save_session(&mut self, session: &Session) -> impl Future<Output = Kept<()>> + Send;
     /// Keeps how a repository looks, in place of what was known of the same repository, branch and worktree by the same session.
     fn save_snapshot(&mut self, snapshot: &Snapshot) -> impl Future<Output = Kept<()>> + Send;
+    /// How repositories of a team looked since that moment, the newest first, at most so many.
+    fn worktrees(
+        &mut self,
+        workspace: &WorkspaceId,
+        since: Timestamp,
+        most: u32,
+    ) -> impl Future<Output = Kept<Vec<Snapshot>>> + Send;
     /// Keeps a companion's sign of life; what it does not say stays.
     fn save_companion(&mut self, companion: &Companion) -> impl Future<Output = Kept<()>> + Send;
 

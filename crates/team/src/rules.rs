@@ -4,3 +4,4 @@ pub mod privacy;
 pub mod stale;
 pub mod start;
 pub mod step;
+pub mod verdict;

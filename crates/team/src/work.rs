@@ -1,7 +1,6 @@
 //! Work as it is kept: tasks, and the workstreams they belong to. The two differ in their form and share everything else.
 
 use std::fmt;
-use std::str::FromStr;
 
 use covenant_model::id::{AgentSessionId, BadId, DeveloperId, TaskId, WorkspaceId, WorkstreamId};
 use covenant_model::time::Timestamp;
@@ -10,13 +9,13 @@ use serde::{Deserialize, Serialize};
 /// A text that is none of the words of its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not one of the words this can be")]
-pub struct BadWord(String);
+pub struct BadWord(pub(crate) String);
 
 /// A kind of thing that is one of a few words.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$each:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
         pub enum $name {
             $($(#[$each])* #[serde(rename = $word)] $variant,)+
         }
@@ -33,21 +32,23 @@ macro_rules! words {
             }
         }
 
-        impl FromStr for $name {
-            type Err = BadWord;
-            fn from_str(text: &str) -> Result<Self, BadWord> {
+        impl std::str::FromStr for $name {
+            type Err = $crate::work::BadWord;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
                 let known = Self::ALL.iter().copied().find(|known| known.as_str() == text);
-                known.ok_or_else(|| BadWord(text.chars().take(64).collect()))
+                known.ok_or_else(|| $crate::work::BadWord(text.chars().take(64).collect()))
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.as_str())
             }
         }
     };
 }
+
+pub(crate) use words;
 
 words!(/// What sort of work a task is. It informs, and decides nothing.
 TaskType {

@@ -193,6 +193,10 @@ fn about(tool: input::Tool) -> &'static str {
         }
         input::Tool::Note => "Record a decision, or a blocker, and what task or workstream it is about.",
         input::Tool::Team => "Ask about the team: the warnings and blocks you were given lately.",
+        input::Tool::Warning => {
+            "Put a warning about overlapping work aside, with a reason. It opens no start: candidates are judged with \
+             scope_verdict when the work starts."
+        }
     }
 }
 

@@ -126,6 +126,16 @@ const TABLE: &[Row] = &[
         },
     ),
     (
+        "covibe_warning",
+        || json!({"operation": "dismiss", "warning_id": "warn_nobodys", "reason": "x"}),
+        |form| {
+            vec![
+                json!({"operation": "dismiss", "warning_id": "warn_nobodys", "reason": form}),
+                json!({"operation": "dismiss", "warning_id": format!("warn_{form}"), "reason": "x"}),
+            ]
+        },
+    ),
+    (
         "covibe_workstream",
         || json!({"operation": "check", "title": "x"}),
         |form| vec![json!({"operation": form})],

@@ -1,18 +1,23 @@
 //! One transaction on teams' records: it remembers its turn, and the first thing that broke.
 
+use std::sync::Arc;
+
 use covenant_gate::random;
 use covenant_gate::refusal::Fault;
 use covenant_model::id::{
-    AgentSessionId, ContextId, DeveloperId, RANDOM_BYTES, TaskId, WorkspaceId, WorkstreamId,
+    AgentSessionId, ContextId, DeveloperId, RANDOM_BYTES, TaskId, WarningId, WorkspaceId, WorkstreamId,
 };
 use covenant_model::principal::Principal;
 use covenant_model::time::Timestamp;
 use covenant_team::event::{Event, GivenFeedback};
+use covenant_team::overlap::{Among, Match, Query};
 use covenant_team::port::{Broken, Check, Kept, Member, Note, TeamTx};
 use covenant_team::session::{Companion, Session, SharedContext, Snapshot};
+use covenant_team::warning::{Judgement, Warning};
 use covenant_team::work::{Kind, Work, WorkId};
 
-use super::{checks, contexts, events, members, sessions, work};
+use super::likeness::{Known, Likeness};
+use super::{checks, contexts, events, members, sessions, warnings, work};
 use crate::db::{DbError, Record, Tx};
 
 pub(super) const TURN: &str = "UPDATE workspaces SET turn = turn + 1 WHERE id = $1 RETURNING id, turn";
@@ -20,13 +25,14 @@ pub(super) const TURN: &str = "UPDATE workspaces SET turn = turn + 1 WHERE id = 
 /// A transaction on the records of teams. Dropped without a commit, it never happened.
 pub struct TeamTransaction {
     pub(super) tx: Tx,
+    likeness: Arc<Likeness>,
     turn: Option<(WorkspaceId, u64)>,
     broke: Option<DbError>,
 }
 
 impl TeamTransaction {
-    pub(super) fn on(tx: Tx) -> Self {
-        Self { tx, turn: None, broke: None }
+    pub(super) fn on(tx: Tx, likeness: Arc<Likeness>) -> Self {
+        Self { tx, likeness, turn: None, broke: None }
     }
 
     /// Makes it happen.
@@ -82,6 +88,23 @@ impl TeamTransaction {
         let turn = Record::of("workspaces", row).count("turn")?;
         self.turn = Some((workspace.clone(), turn));
         Ok(())
+    }
+
+    /// What is known of a team's work, brought up to date, and asked something.
+    async fn known<T>(
+        &mut self,
+        workspace: &WorkspaceId,
+        since: Option<Timestamp>,
+        ask: impl FnOnce(&Known) -> T,
+    ) -> Result<T, DbError> {
+        let turn = match &self.turn {
+            Some((taken, turn)) if taken == workspace => Some(*turn),
+            _ => None,
+        };
+        let known = self.likeness.of(workspace);
+        let mut known = known.lock().await;
+        known.catch_up(&mut self.tx, workspace, turn, since).await?;
+        Ok(ask(&known))
     }
 
     async fn add_numbered(&mut self, work: &Work) -> Result<(), DbError> {
@@ -148,6 +171,49 @@ impl TeamTx for TeamTransaction {
         self.kept(done)
     }
 
+    async fn alike(
+        &mut self,
+        workspace: &WorkspaceId,
+        query: &Query,
+        among: &Among<'_, WorkId>,
+        most: usize,
+    ) -> Kept<Vec<Match<WorkId>>> {
+        let done =
+            self.known(workspace, Some(among.ended_since), |known| known.alike(query, among, most)).await;
+        self.kept(done)
+    }
+
+    async fn touching(&mut self, workspace: &WorkspaceId, files: &[String]) -> Kept<Vec<WorkId>> {
+        let done = self.known(workspace, None, |known| known.touching(files)).await;
+        self.kept(done)
+    }
+
+    async fn stream_for(
+        &mut self,
+        workspace: &WorkspaceId,
+        developer: &DeveloperId,
+        query: &Query,
+    ) -> Kept<Option<WorkstreamId>> {
+        let done = self.known(workspace, None, |known| known.stream_for(developer, query)).await;
+        self.kept(done)
+    }
+
+    async fn add_warning(&mut self, warning: &Warning) -> Kept<()> {
+        on!(self, warnings::add(warning))
+    }
+
+    async fn warning(&mut self, id: &WarningId) -> Kept<Option<Warning>> {
+        on!(self, warnings::find(id))
+    }
+
+    async fn settle_warning(&mut self, warning: &Warning) -> Kept<()> {
+        on!(self, warnings::settle(warning))
+    }
+
+    async fn add_judgement(&mut self, judgement: &Judgement) -> Kept<()> {
+        on!(self, warnings::judge(judgement))
+    }
+
     async fn add_check(&mut self, check: &Check) -> Kept<()> {
         on!(self, checks::add(check))
     }
@@ -177,6 +243,15 @@ impl TeamTx for TeamTransaction {
 
     async fn save_snapshot(&mut self, snapshot: &Snapshot) -> Kept<()> {
         on!(self, sessions::save_snapshot(snapshot))
+    }
+
+    async fn worktrees(
+        &mut self,
+        workspace: &WorkspaceId,
+        since: Timestamp,
+        most: u32,
+    ) -> Kept<Vec<Snapshot>> {
+        on!(self, sessions::worktrees(workspace, since, most))
     }
 
     async fn save_companion(&mut self, companion: &Companion) -> Kept<()> {

@@ -1,6 +1,7 @@
 //! Tasks and workstreams as rows: two tables that share most of their columns.
 
-use covenant_model::id::{AgentSessionId, DeveloperId, TaskId, WorkstreamId};
+use covenant_model::id::{AgentSessionId, DeveloperId, TaskId, WorkspaceId, WorkstreamId};
+use covenant_model::time::Timestamp;
 use covenant_team::work::{Action, Brief, Form, Kind, Work, WorkId};
 
 use super::{list, one, texts};
@@ -73,13 +74,66 @@ const OPEN_TASKS: &str = "SELECT id, created_at FROM tasks \
                           WHERE workstream_id = $1 AND status IN ('planned', 'active', 'blocked') \
                           ORDER BY created_at, id";
 
+/// What changed of a team's work after one turn and up to another.
+const CHANGED_TASKS: &str =
+    concat!("SELECT ", task_columns!(), " FROM tasks WHERE workspace_id = $1 AND turn > $2 AND turn <= $3");
+
+const CHANGED_WORKSTREAMS: &str = concat!(
+    "SELECT ",
+    workstream_columns!(),
+    " FROM workstreams WHERE workspace_id = $1 AND turn > $2 AND turn <= $3"
+);
+
+/// What of a team's work is not over, up to a turn: so much, by id.
+const OPEN_TASKS_OF: &str = concat!(
+    "SELECT ",
+    task_columns!(),
+    " FROM tasks WHERE workspace_id = $1 AND ended_at IS NULL AND id > $2 AND turn <= $3 ORDER BY id LIMIT $4"
+);
+
+const OPEN_WORKSTREAMS_OF: &str = concat!(
+    "SELECT ",
+    workstream_columns!(),
+    " FROM workstreams WHERE workspace_id = $1 AND ended_at IS NULL AND id > $2 AND turn <= $3 ORDER BY id LIMIT $4"
+);
+
+/// What of it is over since a moment, up to a turn.
+const ENDED_TASKS: &str = concat!(
+    "SELECT ",
+    task_columns!(),
+    " FROM tasks WHERE workspace_id = $1 AND ended_at >= $2 AND turn <= $3 AND ended_at < $4"
+);
+
+const ENDED_WORKSTREAMS: &str = concat!(
+    "SELECT ",
+    workstream_columns!(),
+    " FROM workstreams WHERE workspace_id = $1 AND ended_at >= $2 AND turn <= $3 AND ended_at < $4"
+);
+
+/// How much open work is read at once.
+const SLICE: u64 = 1_000;
+
 /// Tasks from before there were workstreams: so many, of any team.
 const ORPHANS: &str =
     concat!("SELECT ", task_columns!(), " FROM tasks WHERE workstream_id IS NULL ORDER BY id LIMIT $1");
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] =
-    &[SAVE_TASK, SAVE_WORKSTREAM, TASK, WORKSTREAM, TASK_BY_KEY, WORKSTREAM_BY_KEY, OPEN_TASKS, ORPHANS];
+pub(super) const STATEMENTS: &[&str] = &[
+    SAVE_TASK,
+    SAVE_WORKSTREAM,
+    TASK,
+    WORKSTREAM,
+    TASK_BY_KEY,
+    WORKSTREAM_BY_KEY,
+    OPEN_TASKS,
+    ORPHANS,
+    CHANGED_TASKS,
+    CHANGED_WORKSTREAMS,
+    OPEN_TASKS_OF,
+    OPEN_WORKSTREAMS_OF,
+    ENDED_TASKS,
+    ENDED_WORKSTREAMS,
+];
 
 /// The one with that id.
 pub(super) async fn find(tx: &mut Tx, id: &WorkId) -> Result<Option<Work>, DbError> {
@@ -110,6 +164,64 @@ pub(super) async fn by_key(
 pub(super) async fn open_tasks(tx: &mut Tx, workstream: &WorkstreamId) -> Result<Vec<TaskId>, DbError> {
     let rows = tx.query(OPEN_TASKS, vec![workstream.as_str().into()]).await?;
     rows.iter().map(|row| Record::of("tasks", row).parse("id")).collect()
+}
+
+/// What changed of a team's work after one turn and up to another.
+pub(super) async fn changed(
+    tx: &mut Tx,
+    kind: Kind,
+    workspace: &WorkspaceId,
+    after: u64,
+    upto: u64,
+) -> Result<Vec<Work>, DbError> {
+    let sql = match kind {
+        Kind::Task => CHANGED_TASKS,
+        Kind::Workstream => CHANGED_WORKSTREAMS,
+    };
+    let rows = tx.query(sql, vec![workspace.as_str().into(), after.into(), upto.into()]).await?;
+    rows.iter().map(|row| work(kind, row)).collect()
+}
+
+/// The work of a team that is not over, as it was up to a turn.
+pub(super) async fn open(
+    tx: &mut Tx,
+    kind: Kind,
+    workspace: &WorkspaceId,
+    upto: u64,
+) -> Result<Vec<Work>, DbError> {
+    let sql = match kind {
+        Kind::Task => OPEN_TASKS_OF,
+        Kind::Workstream => OPEN_WORKSTREAMS_OF,
+    };
+    let mut found: Vec<Work> = Vec::new();
+    loop {
+        let last = found.last().map_or("", |last| last.id.as_str());
+        let values = vec![workspace.as_str().into(), last.into(), upto.into(), SLICE.into()];
+        let rows = tx.query(sql, values).await?;
+        for row in &rows {
+            found.push(work(kind, row)?);
+        }
+        if u64::try_from(rows.len()).is_ok_and(|count| count < SLICE) {
+            return Ok(found);
+        }
+    }
+}
+
+/// The work of a team that is over since a moment, and where that is given only before another, as it was up to a turn.
+pub(super) async fn ended(
+    tx: &mut Tx,
+    kind: Kind,
+    workspace: &WorkspaceId,
+    (since, before): (Timestamp, Option<Timestamp>),
+    upto: u64,
+) -> Result<Vec<Work>, DbError> {
+    let sql = match kind {
+        Kind::Task => ENDED_TASKS,
+        Kind::Workstream => ENDED_WORKSTREAMS,
+    };
+    let before = before.map_or(i64::MAX.into(), Value::from);
+    let rows = tx.query(sql, vec![workspace.as_str().into(), since.into(), upto.into(), before]).await?;
+    rows.iter().map(|row| work(kind, row)).collect()
 }
 
 /// Tasks that belong to no workstream, at most so many.

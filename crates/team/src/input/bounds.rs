@@ -31,6 +31,8 @@ pub const ACTIVITY: usize = 1_000;
 
 /// The most target files of a task.
 pub const TARGET_FILES: usize = 50;
+/// The most verdicts on candidates.
+pub const VERDICTS: usize = 50;
 /// The most repositories a companion registers.
 pub const REPOS: usize = 256;
 /// The most files, hashes or commits in one list of a snapshot.

@@ -45,6 +45,7 @@ pub fn schema(tool: Tool) -> Map<String, Value> {
         ),
         Tool::Note => (note(), &[]),
         Tool::Team => (team(), &[]),
+        Tool::Warning => (warning(), &[("dismiss", &["warning_id", "reason"])]),
     };
     let selector = tool.selector();
     let words =
@@ -88,6 +89,7 @@ fn selects(tool: Tool) -> &'static str {
         }
         Tool::Note => "decision: what was decided; blocker: what stands in the way",
         Tool::Team => "feedback: the warnings and blocks you were given lately",
+        Tool::Warning => "dismiss: put a warning of yours aside, with a reason; it opens no start",
     }
 }
 
@@ -111,6 +113,28 @@ fn work() -> Value {
         "summary": prose("Optional; result_summary doubles as the summary."),
         "idempotency_key": text(bounds::KEY, "The same key on a repeated plan or start answers with what the first made."),
         "status": words(["active", "blocked"].into_iter(), "For update: how the work stands."),
+        "check_id": id("chk_", "For a start with scope_verdict: the newest check, which gave the candidates."),
+        "scope_verdict": {
+            "type": "array",
+            "maxItems": bounds::VERDICTS,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "candidate_id": text(bounds::KEY, "The id of a candidate of the check."),
+                    "same_scope": { "type": "boolean", "description": "Whether it is the same work as yours." },
+                    "reason": brief(bounds::REASON, "Why."),
+                },
+                "required": ["candidate_id", "same_scope"],
+                "additionalProperties": false,
+            },
+            "description": "For a start after a check with candidates: one entry for each of them.",
+        },
+        "warning_id": id("warn_", "The older form: the newest check's warning, confirmed by confirmation_reason."),
+        "confirmation_reason": text(bounds::REASON, "Why the developer wants it started although it is the same work."),
+        "confirm": {
+            "type": "boolean",
+            "description": "For plan: false plans nothing if it may be duplicate work; true plans it all the same, as does leaving it out.",
+        },
     })
 }
 
@@ -175,6 +199,13 @@ fn note() -> Value {
         "text": text(bounds::TEXT, "What was decided, or what stands in the way."),
         "task_id": id("task_", "The task of yours it is about."),
         "workstream_id": id("ws_", "The workstream of yours it is about."),
+    })
+}
+
+fn warning() -> Value {
+    json!({
+        "warning_id": id("warn_", "The warning, from a check or plan of yours."),
+        "reason": text(bounds::REASON, "Why it can be put aside."),
     })
 }
 

@@ -3,53 +3,82 @@
 use covenant_model::id::CheckId;
 use serde_json::{Value, json};
 
-use super::{Done, details, moment, own};
+use super::look::{self, Look, Wanted};
+use super::opening::DUPLICATE;
+use super::{Done, details, moment, own, warning};
 use crate::input::{Invalid, WorkInput};
 use crate::perform::Seat;
 use crate::perform::outcome::{Outcome, Stop};
 use crate::port::{Check, TeamTx};
 use crate::rules::start::{self, Leave};
 use crate::title;
+use crate::warning::Warning;
 use crate::work::{Brief, Kind, TaskType, WorkId};
 
-/// Looks, and keeps what was looked for.
+/// What an agent is told that has to judge.
+const JUDGE: &str = "Judge for each candidate whether it is the same work as yours. Then start with this check_id and \
+                     scope_verdict: [{candidate_id, same_scope, reason}], one entry for each candidate. If one is the same \
+                     work, ask the developer first, and send their confirmation_reason too.";
+
+/// Looks, and keeps what was looked for and what was found.
 pub(super) async fn check(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput) -> Done {
     let brief = input.brief()?;
     task_type(kind, input)?;
-    let planned = match kind {
-        Kind::Task => input.planned_task_id.clone().map(WorkId::Task),
-        Kind::Workstream => input.workstream_id.clone().map(WorkId::Workstream),
+    let (planned, within) = match kind {
+        Kind::Task => (input.planned_task_id.clone().map(WorkId::Task), input.workstream_id.as_ref()),
+        Kind::Workstream => (input.workstream_id.clone().map(WorkId::Workstream), None),
     };
     if let Some(id) = &planned {
         own(tx, seat, id).await?;
     }
+    let look =
+        look::look(tx, seat, &Wanted { kind, brief: &brief, itself: planned.as_ref(), within }).await?;
+    let (check, warning) = keep(tx, seat, kind, brief, planned, &look).await?;
+    let mut payload = look.brief();
+    payload.extend(details(json!({
+        "check_id": check.id.as_str(),
+        "title": check.brief.title,
+        "planned_id": check.planned.as_ref().map(WorkId::as_str),
+    })));
+    let subject = check.planned.as_ref().map_or(check.id.as_str(), WorkId::as_str).to_owned();
+    let (outcome, status) = match (look.escalated().is_empty(), look.warns()) {
+        (false, _) => (Outcome::warning(DUPLICATE, JUDGE), "warning"),
+        (true, true) => (Outcome::ok("Similar work was found; none of it keeps you from starting."), "ok"),
+        (true, false) => (Outcome::ok("No overlapping work was found."), "ok"),
+    };
+    Ok(outcome
+        .with("check_id", check.id.as_str())
+        .with("warning_id", warning::id(warning.as_ref()))
+        .with("valid_until", moment(start::counts_until(check.at)))
+        .disclosing(&look)
+        .changed(checked(kind), &subject, status, payload)
+        .about(&subject))
+}
+
+/// Keeps a look, and the warning it gave.
+pub(super) async fn keep(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    kind: Kind,
+    brief: Brief,
+    planned: Option<WorkId>,
+    look: &Look,
+) -> Result<(Check, Option<Warning>), Stop> {
+    let id = CheckId::from_random(tx.draw()?);
+    let warning = warning::give(tx, seat, (kind, &brief.title), Some(&id), look).await?;
     let check = Check {
-        id: CheckId::from_random(tx.draw()?),
+        id,
         workspace: seat.member.workspace.clone(),
         developer: seat.member.id.clone(),
         kind,
         title_key: title::key(&brief.title),
         brief,
         planned,
-        warning: None,
+        warning: warning.as_ref().map(|warning| warning.id.clone()),
         at: seat.now,
     };
     tx.add_check(&check).await?;
-    let payload = details(json!({
-        "check_id": check.id.as_str(),
-        "title": check.brief.title,
-        "planned_id": check.planned.as_ref().map(WorkId::as_str),
-    }));
-    let subject = check.planned.as_ref().map_or(check.id.as_str(), WorkId::as_str).to_owned();
-    Ok(Outcome::ok("No overlapping work was found.")
-        .with("check_id", check.id.as_str())
-        .with("requires_verdict", false)
-        .with("candidates", json!([]))
-        .with("matches", json!([]))
-        .with("file_conflicts", json!([]))
-        .with("valid_until", moment(start::counts_until(check.at)))
-        .changed(checked(kind), &subject, "ok", payload)
-        .about(&subject))
+    Ok((check, warning))
 }
 
 /// What a task must say of itself.

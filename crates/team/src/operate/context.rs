@@ -1,11 +1,11 @@
 //! What agents publish of where they stand: the newest counts, until it is withdrawn or too old.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use covenant_model::id::{AgentSessionId, ContextId, TaskId};
 use serde_json::{Value, json};
 
+use super::people::People;
 use super::{Done, details, moment};
 use crate::input::{Invalid, SessionInput, bounds, texts};
 use crate::perform::Seat;
@@ -124,8 +124,9 @@ pub(super) async fn get(tx: &mut impl TeamTx, seat: &Seat, input: &SessionInput)
                 let action = "List the active ones with operation \"get_context\" alone.";
                 return Err(Denied::new("no_context", message, action).into());
             };
-            let member = author(tx, seat, &context).await?;
-            Ok(Outcome::ok("The context.").with("context", shown(&context, &member, seat)).about(id))
+            let mut people = People::default();
+            let author = people.with(tx, seat, &context.developer).await?;
+            Ok(Outcome::ok("The context.").with("context", shown(&context, author, seat)).about(id))
         }
         (None, None) => everybodys(tx, seat).await,
     }
@@ -134,13 +135,9 @@ pub(super) async fn get(tx: &mut impl TeamTx, seat: &Seat, input: &SessionInput)
 /// The active contexts of a team, the newest first, as many as one answer holds.
 async fn everybodys(tx: &mut impl TeamTx, seat: &Seat) -> Done {
     let contexts = tx.contexts(&seat.member.workspace, None, seat.now, MOST).await?;
-    let (mut listed, mut room, mut authors) = (Vec::with_capacity(contexts.len()), ROOM, BTreeMap::new());
+    let (mut listed, mut room, mut people) = (Vec::with_capacity(contexts.len()), ROOM, People::default());
     for context in &contexts {
-        if !authors.contains_key(&context.developer) {
-            authors.insert(context.developer.clone(), author(tx, seat, context).await?);
-        }
-        let Some(member) = authors.get(&context.developer) else { continue };
-        let shown = shown(context, member, seat);
+        let shown = shown(context, people.with(tx, seat, &context.developer).await?, seat);
         let length = shown.to_string().len();
         if length > room {
             break;
@@ -165,16 +162,6 @@ fn unknown(handle: &str) -> Stop {
 
 fn counts(context: &SharedContext, seat: &Seat) -> bool {
     context.revoked_at.is_none() && context.superseded_by.is_none() && context.expires_at > seat.now
-}
-
-async fn author(tx: &mut impl TeamTx, seat: &Seat, context: &SharedContext) -> Result<Member, Stop> {
-    let found = tx.member_with(&context.developer).await?;
-    Ok(found.unwrap_or_else(|| Member {
-        id: context.developer.clone(),
-        workspace: seat.member.workspace.clone(),
-        handle: String::new(),
-        private: true,
-    }))
 }
 
 /// A context as a teammate sees it.

@@ -1,15 +1,19 @@
 //! Work that is planned or started: never started without a check, and a task never without a workstream.
 
 use covenant_model::id::{RANDOM_BYTES, WorkstreamId};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Done, check, details, own, planned, titled};
+use super::look::{self, Look, Wanted};
+use super::opening::{self, DUPLICATE, Opened};
+use super::{Done, check, details, own, planned, titled, warning};
 use crate::input::WorkInput;
+use crate::overlap::Query;
 use crate::perform::Seat;
 use crate::perform::outcome::{Denied, Outcome, Stop};
-use crate::port::{Check, TeamTx};
+use crate::port::{Member, TeamTx};
 use crate::rules::step::{self, Step};
 use crate::title;
+use crate::warning::Warning;
 use crate::work::{Brief, Form, Kind, Priority, Status, Work, WorkId};
 
 /// Logs future work.
@@ -33,36 +37,45 @@ async fn create(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput
     {
         return repeated(&made, &brief);
     }
-    let look = match status {
-        Status::Active => match check::cleared(tx, seat, kind, &brief, None).await? {
-            Ok(look) => Some(look),
+    let within = input.workstream_id.as_ref().filter(|_| kind == Kind::Task);
+    let wanted = Wanted { kind, brief: &brief, itself: None, within };
+    let leave = match status {
+        Status::Active => match opening::open(tx, seat, &wanted, input).await? {
+            Ok(opened) => Leave::Start(opened),
             Err(blocked) => return Ok(blocked),
         },
-        _ => None,
+        _ => match planning(tx, seat, &wanted, input).await? {
+            Ok((look, warning)) => Leave::Plan(look, warning),
+            Err(blocked) => return Ok(blocked),
+        },
     };
-    let mut outcome = Outcome::ok(match status {
-        Status::Active => format!("The {kind} is started."),
-        _ => format!("The {kind} is planned."),
-    });
+    let mut outcome = match &leave {
+        Leave::Start(_) => Outcome::ok(format!("The {kind} is started.")),
+        Leave::Plan(look, _) if look.is_strong() => Outcome::warning(
+            format!("The {kind} is planned. {DUPLICATE}"),
+            "Look at `matches` before you start it; cancel it if somebody does it or has done it already.",
+        ),
+        Leave::Plan(..) => Outcome::ok(format!("The {kind} is planned.")),
+    };
     let form = match task_type.filter(|_| kind == Kind::Task) {
         None => Form::Workstream { auto_created: false },
         Some(task_type) => {
-            let workstream = match &input.workstream_id {
-                Some(id) => attached(tx, seat, id).await?,
-                None => contained(tx, seat, &brief, &mut outcome).await?,
-            };
+            let workstream = placed(tx, seat, input, &brief, &mut outcome).await?;
             let priority = input.priority.unwrap_or(Priority::Normal);
             Form::Task { task_type, priority, workstream: Some(workstream) }
         }
     };
-    let mut work = fresh(seat, WorkId::from_random(kind, tx.draw()?), brief, form);
+    let mut work = fresh(seat, WorkId::from_random(kind, tx.draw()?), brief.clone(), form);
     work.status = status;
     work.started_at = (status == Status::Active).then_some(seat.now);
     work.idempotency_key = key;
     tx.add_work(&work).await?;
-    if let Some(look) = &look {
-        outcome = rechecked(outcome, &work, look);
-    }
+    let outcome = match leave {
+        Leave::Start(opened) => opened.begin(tx, seat, &wanted, &work, outcome).await?,
+        Leave::Plan(look, warning) => {
+            outcome.disclosing(&look).with("warning_id", warning::id(warning.as_ref()))
+        }
+    };
     let event = match (kind, status) {
         (Kind::Task, Status::Active) => "task.started",
         (Kind::Task, _) => "task.planned",
@@ -70,10 +83,59 @@ async fn create(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput
         (Kind::Workstream, _) => "workstream.planned",
     };
     let payload = titled(&work.brief.title);
-    Ok(outcome
-        .changed(event, &work.id, status.as_str(), payload)
-        .with("file_conflicts", json!([]))
-        .showing(&work))
+    Ok(outcome.changed(event, &work.id, status.as_str(), payload).showing(&work))
+}
+
+/// By what work is made: it begins, or is planned with what is known of work like it.
+enum Leave {
+    Start(Opened),
+    Plan(Look, Option<Warning>),
+}
+
+/// A look at what there is like planned work. It keeps nobody from planning, but for those who want to be asked first.
+async fn planning(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    wanted: &Wanted<'_>,
+    input: &WorkInput,
+) -> Result<Result<(Look, Option<Warning>), Outcome>, Stop> {
+    let look = look::look(tx, seat, wanted).await?;
+    let about = (wanted.kind, wanted.brief.title.as_str());
+    let warning = warning::give(tx, seat, about, None, &look).await?;
+    if input.confirm != Some(false) || look.escalated().is_empty() {
+        return Ok(Ok((look, warning)));
+    }
+    let action = "Look at the candidates; call again with confirm: true to plan it all the same.";
+    let blocked = Outcome::blocked(DUPLICATE, action).with("requires_confirm", true).disclosing(&look);
+    Ok(Err(blocked.with("requires_verdict", false).with("warning_id", warning::id(warning.as_ref()))))
+}
+
+/// The workstream that a task is to belong to: the named one, the best of the caller's own, or a new container.
+async fn placed(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    input: &WorkInput,
+    brief: &Brief,
+    outcome: &mut Outcome,
+) -> Result<WorkstreamId, Stop> {
+    match &input.workstream_id {
+        Some(id) => attached(tx, seat, id).await,
+        None => assigned(tx, seat, brief, outcome).await,
+    }
+}
+
+/// The running workstream of the caller that a task is most like, else one that is made for it.
+async fn assigned(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    brief: &Brief,
+    outcome: &mut Outcome,
+) -> Result<WorkstreamId, Stop> {
+    let Member { workspace, id, .. } = &seat.member;
+    match tx.stream_for(workspace, id, &Query::of(brief)).await? {
+        Some(stream) => Ok(stream),
+        None => contained(tx, seat, brief, outcome).await,
+    }
 }
 
 /// Starts what was planned.
@@ -93,14 +155,16 @@ pub(super) async fn start_planned(tx: &mut impl TeamTx, seat: &Seat, kind: Kind,
             return Err(Denied::new("wrong_status", message, action).into());
         }
     }
-    let about = Some(&id).filter(|_| kind == Kind::Task);
-    let look = match check::cleared(tx, seat, kind, &work.brief, about).await? {
-        Ok(look) => look,
+    let brief = work.brief.clone();
+    let within = work.workstream().cloned();
+    let wanted = Wanted { kind, brief: &brief, itself: Some(&id), within: within.as_ref() };
+    let opened = match opening::open(tx, seat, &wanted, input).await? {
+        Ok(opened) => opened,
         Err(blocked) => return Ok(blocked.about(&id)),
     };
     let mut outcome = Outcome::ok(format!("The planned {kind} is started."));
     if kind == Kind::Task && !stands(tx, &work).await? {
-        let container = contained(tx, seat, &work.brief, &mut outcome).await?;
+        let container = assigned(tx, seat, &work.brief, &mut outcome).await?;
         if let Form::Task { workstream, .. } = &mut work.form {
             *workstream = Some(container);
         }
@@ -114,10 +178,8 @@ pub(super) async fn start_planned(tx: &mut impl TeamTx, seat: &Seat, kind: Kind,
         Kind::Workstream => "workstream.start_planned",
     };
     let payload = details(json!({ "title": work.brief.title, "planned": true }));
-    Ok(rechecked(outcome, &work, &look)
-        .changed(event, &work.id, work.status.as_str(), payload)
-        .with("file_conflicts", json!([]))
-        .showing(&work))
+    let outcome = opened.begin(tx, seat, &wanted, &work, outcome).await?;
+    Ok(outcome.changed(event, &work.id, work.status.as_str(), payload).showing(&work))
 }
 
 /// The same answer once more, to whoever did not hear it the first time.
@@ -198,14 +260,4 @@ fn fresh(seat: &Seat, id: WorkId, brief: Brief, form: Form) -> Work {
         updated_at: seat.now,
         ended_at: None,
     }
-}
-
-/// The same, with the look that is taken once more as the work starts.
-fn rechecked(outcome: Outcome, work: &Work, look: &Check) -> Outcome {
-    let payload =
-        details(json!({ "check_id": look.id.as_str(), "activation": true, "title": work.brief.title }));
-    outcome
-        .changed(check::checked(work.kind()), &work.id, "ok", payload)
-        .with("check_id", look.id.as_str())
-        .with("warning_id", look.warning.as_ref().map_or(Value::Null, |id| id.as_str().into()))
 }

@@ -4,7 +4,7 @@ use covenant_model::id::AgentSessionId;
 use covenant_model::principal::AgentType;
 use serde_json::{Map, Value, json};
 
-use super::{Done, details, moment};
+use super::{Done, details, files, moment};
 use crate::input::{Hashed, Invalid, SessionInput, bounds, texts};
 use crate::perform::Seat;
 use crate::perform::outcome::{Denied, Outcome, Stop};
@@ -149,8 +149,16 @@ pub(super) async fn snapshot(tx: &mut impl TeamTx, seat: &Seat, input: &SessionI
         "dirty": snapshot.dirty_files.len(), "unpushed": snapshot.unpushed_files.len(),
     }));
     let subject = snapshot.session.as_ref().map_or(snapshot.repo.as_str(), AgentSessionId::as_str).to_owned();
-    Ok(Outcome::ok("The state of the repository is noted.")
-        .with("overlaps", json!([]))
+    let overlaps = files::overlaps(tx, seat, &snapshot).await?;
+    let outcome = match overlaps.len() {
+        0 => Outcome::ok("The state of the repository is noted."),
+        count => Outcome::warning(
+            format!("Others work on files that you touched: {count} overlaps."),
+            "Before you go on, look at `overlaps` and agree with each owner on who changes what.",
+        ),
+    };
+    Ok(outcome
+        .with("overlaps", overlaps)
         .changed("session.snapshot", &subject, "active", payload)
         .about(&subject))
 }

@@ -6,7 +6,7 @@ use std::hash::Hash as Key;
 use covenant_model::time::Timestamp;
 
 use super::bits::{Hash, rarity};
-use super::features::{Features, Place, Term};
+use super::features::{Features, Place, Term, file};
 use super::postings::{MOST, Posting, Postings};
 use super::prior::Bits;
 use crate::work::Action;
@@ -32,6 +32,8 @@ pub struct Index<K> {
     numbers: HashMap<Hash, u32>,
     pub(super) terms: Vec<Listed>,
     spare: Vec<u32>,
+    /// The slots of those that mean to touch a file, in no order.
+    by_file: HashMap<Hash, Vec<u32>>,
 }
 
 /// A term that items have.
@@ -101,6 +103,7 @@ impl<K> Default for Index<K> {
             numbers: HashMap::new(),
             terms: Vec::new(),
             spare: Vec::new(),
+            by_file: HashMap::new(),
         }
     }
 }
@@ -148,6 +151,9 @@ impl<K: Clone + Ord + Key> Index<K> {
             component: features.component,
         };
         self.slots.insert(id, slot);
+        for file in &item.files {
+            self.by_file.entry(*file).or_default().push(slot);
+        }
         self.settle(slot, item, standing, features.length());
     }
 
@@ -176,9 +182,31 @@ impl<K: Clone + Ord + Key> Index<K> {
             for (number, counts) in item.terms() {
                 self.let_go(number, slot, counts);
             }
+            for file in &item.files {
+                self.untouch(*file, slot);
+            }
         }
         self.free.push(slot);
         true
+    }
+
+    fn untouch(&mut self, file: Hash, slot: u32) {
+        let Some(slots) = self.by_file.get_mut(&file) else { return };
+        slots.retain(|there| *there != slot);
+        if slots.is_empty() {
+            self.by_file.remove(&file);
+        }
+    }
+
+    /// The open items that mean to touch one of those files, in the order of their ids.
+    pub fn touching<'p>(&self, files: impl IntoIterator<Item = &'p str>) -> Vec<K> {
+        let slots = files.into_iter().filter_map(|path| self.by_file.get(&file(path))).flatten();
+        let items = slots.filter_map(|slot| usize::try_from(*slot).ok());
+        let open = items.filter(|slot| self.standing(*slot) == Standing::Open);
+        let mut ids: Vec<K> = open.filter_map(|slot| self.item(slot)).map(|item| item.id.clone()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
     }
 
     fn let_go(&mut self, number: u32, slot: u32, counts: Counts) {

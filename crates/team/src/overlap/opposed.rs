@@ -5,7 +5,7 @@ use crate::work::Action;
 
 /// Whether what they declare is opposed. What takes a thing away is not what makes, changes or mends it, and what only looks at
 /// a thing neither makes it nor takes it away.
-pub(super) fn actions(one: Option<Action>, other: Option<Action>) -> bool {
+pub(crate) fn actions(one: Option<Action>, other: Option<Action>) -> bool {
     use Action::{Audit, Create, Fix, Modify, Remove};
     match (one, other) {
         (Some(one), Some(other)) => matches!(

@@ -9,6 +9,9 @@ use crate::port::Check;
 /// How long a check counts.
 pub const RECENT: Duration = Duration::from_mins(10);
 
+/// How long work that is over is still told of.
+pub const PAST: Duration = Duration::from_hours(14 * 24);
+
 /// What is said to whoever wants to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {

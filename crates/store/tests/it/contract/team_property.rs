@@ -68,6 +68,9 @@ struct Play {
     ids: BTreeSet<String>,
     sessions: BTreeMap<String, &'static str>,
     contexts: Vec<String>,
+    /// The warnings, and for each title the newest look with its candidates.
+    warnings: Vec<String>,
+    looks: BTreeMap<String, (Value, Vec<Value>)>,
     now: Timestamp,
 }
 
@@ -119,7 +122,8 @@ impl Play {
             Tool::Session,
             Tool::Note,
             Tool::Team,
-        ][dice.roll(9)];
+            Tool::Warning,
+        ][dice.roll(10)];
         let mut members = Map::new();
         let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);
         let operation = dice.pick(tool.operations());
@@ -138,6 +142,17 @@ impl Play {
                 }
                 if tool == Tool::Workstream || dice.roll(4) == 0 {
                     put("workstream_id", self.id(dice, turn, "ws_"));
+                }
+                if operation.starts_with("start")
+                    && let Some((check, candidates)) = self.looks.get(turn.player)
+                    && dice.roll(4) > 0
+                {
+                    let same = dice.roll(3) == 0;
+                    let judged =
+                        |id: &Value| json!({"candidate_id": id, "same_scope": same, "reason": "seen"});
+                    put("check_id", check.clone());
+                    put("scope_verdict", candidates.iter().map(judged).collect());
+                    put("confirmation_reason", dice.pick(&["both are wanted", "both are wanted", ""]).into());
                 }
                 put("reason", dice.pick(&["no longer wanted", "no longer wanted", " "]).into());
                 put("result_summary", dice.pick(&["it works", "it works", ""]).into());
@@ -174,6 +189,11 @@ impl Play {
                     put("task_id", self.id(dice, turn, "task_"));
                 }
             }
+            Tool::Warning => {
+                let known = self.warnings.get(dice.roll(self.warnings.len().max(1)));
+                put("warning_id", known.map_or("warn_nobodys", String::as_str).into());
+                put("reason", dice.pick(&["seen", "seen", " "]).into());
+            }
             Tool::Team => {
                 put("limit", [1, 100, 0, 101][dice.roll(4)].into());
             }
@@ -200,6 +220,8 @@ async fn each_call_and_each_change_is_written_down_once_and_nobody_touches_what_
             ids: BTreeSet::new(),
             sessions: BTreeMap::new(),
             contexts: Vec::new(),
+            warnings: Vec::new(),
+            looks: BTreeMap::new(),
             now,
         };
         let mut before = play.see().await;
@@ -219,6 +241,11 @@ async fn each_call_and_each_change_is_written_down_once_and_nobody_touches_what_
                 play.ids.extend(data.get(name).and_then(Value::as_str).map(str::to_owned));
             }
             play.contexts.extend(data.get("context_id").and_then(Value::as_str).map(str::to_owned));
+            play.warnings.extend(data.get("warning_id").and_then(Value::as_str).map(str::to_owned));
+            if let (Some(check), Some(Value::Array(found))) = (data.get("check_id"), data.get("candidates")) {
+                let ids = found.iter().map(|found| found["id"].clone()).collect();
+                play.looks.insert(player.to_owned(), (check.clone(), ids));
+            }
             if let Some(session) = &outcome.session {
                 play.sessions.entry(session.to_string()).or_insert(player);
             }

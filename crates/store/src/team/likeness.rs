@@ -1,0 +1,170 @@
+//! The work of each team, in memory and ready to be searched, kept current by the number of the last change that is in it: a
+//! look reads the rows that are newer, and no others.
+//!
+//! Changes to a team's work take turns, and a turn is counted before anything is changed in it. Whoever holds a turn knows that
+//! all earlier ones are over; whoever holds none reads the counter first, and takes what was changed up to there. So what is in
+//! memory was committed, in whichever order looks and changes came.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use covenant_model::id::{DeveloperId, WorkspaceId, WorkstreamId};
+use covenant_model::time::Timestamp;
+use covenant_team::overlap::{Among, Features, Index, Match, Query, Standing};
+use covenant_team::work::{Kind, Work, WorkId};
+use parking_lot::Mutex;
+
+use super::work;
+use crate::db::{DbError, Record, Row, Tx};
+
+/// How much longer than it is looked at what is over stays in memory, so that it is not read and let go of all the time.
+const LINGERS: Duration = Duration::from_hours(24);
+
+/// What a team's counter says.
+const COUNTER: &str = "SELECT turn FROM workspaces WHERE id = $1";
+
+/// Every team's work, as far as somebody looked.
+#[derive(Default)]
+pub(crate) struct Likeness {
+    teams: Mutex<HashMap<WorkspaceId, Arc<tokio::sync::Mutex<Known>>>>,
+}
+
+/// What is known of one team's work.
+#[derive(Default)]
+pub(super) struct Known {
+    /// Up to which change; of a team at which nobody looked, none.
+    turn: Option<u64>,
+    work: Index<WorkId>,
+    /// The running workstreams of each developer, containers among them.
+    streams: HashMap<DeveloperId, Index<WorkstreamId>>,
+    /// Whose each of them is, so that it is found when it ends.
+    owners: HashMap<WorkstreamId, DeveloperId>,
+    /// What is over, in the order in which it ended, and from when on all of it is here.
+    over: BTreeSet<(Timestamp, WorkId)>,
+    from: Option<Timestamp>,
+}
+
+impl Likeness {
+    pub(super) fn of(&self, workspace: &WorkspaceId) -> Arc<tokio::sync::Mutex<Known>> {
+        self.teams.lock().entry(workspace.clone()).or_default().clone()
+    }
+}
+
+impl Known {
+    /// Takes in what changed since the last time: with a turn of one's own, everything before it. Where what is over is of
+    /// interest, `since` is from when on.
+    pub(super) async fn catch_up(
+        &mut self,
+        tx: &mut Tx,
+        workspace: &WorkspaceId,
+        turn: Option<u64>,
+        since: Option<Timestamp>,
+    ) -> Result<(), DbError> {
+        let upto = match turn {
+            Some(turn) => turn.saturating_sub(1),
+            None => counter(&tx.query(COUNTER, vec![workspace.as_str().into()]).await?)?,
+        };
+        let known = self.turn;
+        for kind in Kind::ALL.iter().copied().filter(|_| known.is_none_or(|known| known < upto)) {
+            let newer = match known {
+                Some(known) => work::changed(tx, kind, workspace, known, upto).await?,
+                None => work::open(tx, kind, workspace, upto).await?,
+            };
+            newer.iter().for_each(|work| self.put(work));
+        }
+        let upto = self.turn.map_or(upto, |known| known.max(upto));
+        self.turn = Some(upto);
+        match since {
+            Some(since) => self.reach_back(tx, workspace, upto, since).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Sees to it that all that is over since then is there, and not much that was over long before.
+    async fn reach_back(
+        &mut self,
+        tx: &mut Tx,
+        workspace: &WorkspaceId,
+        upto: u64,
+        since: Timestamp,
+    ) -> Result<(), DbError> {
+        let wanted = since.minus(LINGERS);
+        if let Some(from) = self.from.filter(|from| *from <= since) {
+            if from < wanted.minus(LINGERS) {
+                self.forget(wanted);
+                self.from = Some(wanted);
+            }
+            return Ok(());
+        }
+        let mut ended = Vec::new();
+        for kind in Kind::ALL {
+            ended.extend(work::ended(tx, *kind, workspace, (wanted, self.from), upto).await?);
+        }
+        self.from = Some(wanted);
+        ended.iter().for_each(|work| self.put(work));
+        Ok(())
+    }
+
+    fn put(&mut self, work: &Work) {
+        let features = Features::of(&work.brief);
+        if let WorkId::Workstream(id) = &work.id {
+            self.put_stream(id, work, &features);
+        }
+        if work.is_container() {
+            return;
+        }
+        match work.ended_at {
+            None => self.work.put(work.id.clone(), &features, Standing::Open),
+            Some(at) if self.from.is_some_and(|from| from <= at) => {
+                self.work.put(work.id.clone(), &features, Standing::Ended(at));
+                self.over.insert((at, work.id.clone()));
+            }
+            Some(_) => drop(self.work.remove(&work.id)),
+        }
+    }
+
+    fn put_stream(&mut self, id: &WorkstreamId, work: &Work, features: &Features) {
+        if let Some(streams) = self.owners.remove(id).and_then(|owner| self.streams.get_mut(&owner)) {
+            streams.remove(id);
+        }
+        if work.status.is_running() {
+            let streams = self.streams.entry(work.developer.clone()).or_default();
+            streams.put(id.clone(), features, Standing::Open);
+            self.owners.insert(id.clone(), work.developer.clone());
+        }
+    }
+
+    /// Lets go of what was over before that.
+    fn forget(&mut self, since: Timestamp) {
+        while let Some((_, id)) = self.over.first().filter(|(at, _)| *at < since).cloned() {
+            self.over.pop_first();
+            self.work.remove(&id);
+        }
+    }
+
+    /// The work most like what is looked for.
+    pub(super) fn alike(&self, query: &Query, among: &Among<'_, WorkId>, most: usize) -> Vec<Match<WorkId>> {
+        self.work.search(query, among, most)
+    }
+
+    /// What means to touch one of those files.
+    pub(super) fn touching(&self, files: &[String]) -> Vec<WorkId> {
+        self.work.touching(files.iter().map(String::as_str))
+    }
+
+    /// The workstream of a developer that fits best, if one does.
+    pub(super) fn stream_for(&self, developer: &DeveloperId, query: &Query) -> Option<WorkstreamId> {
+        let streams = self.streams.get(developer)?;
+        let found = streams.search(query, &Among::all(), 1).into_iter().next()?;
+        let fits = !found.action_divergent && !found.component_divergent && !found.low_information;
+        fits.then_some(found.id)
+    }
+}
+
+fn counter(rows: &[Row]) -> Result<u64, DbError> {
+    rows.first().map_or(Ok(0), |row| Record::of("workspaces", row).count("turn"))
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[COUNTER];

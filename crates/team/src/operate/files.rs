@@ -1,0 +1,155 @@
+//! Who else means to touch the same files, or has touched them. It informs: nothing is ever kept from starting by it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use covenant_model::id::AgentSessionId;
+use serde_json::{Value, json};
+
+use super::look::Wanted;
+use super::people::People;
+use crate::overlap::opposed;
+use crate::perform::Seat;
+use crate::perform::outcome::Stop;
+use crate::port::TeamTx;
+use crate::rules::privacy;
+use crate::session::Snapshot;
+use crate::work::{Action, Work, WorkId};
+
+/// How long what a repository looked like is still told of.
+const RECENT: Duration = Duration::from_hours(24);
+/// How many worktrees are looked at, the newest first.
+const WORKTREES: u32 = 200;
+/// How many tasks are looked at.
+const LOOKED_AT: usize = 200;
+/// How many conflicts are told at once, and how many files of each.
+const CONFLICTS: usize = 50;
+const FILES: usize = 50;
+
+/// What others have to do with the files that work means to touch.
+pub(super) async fn conflicts(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    people: &mut People,
+    wanted: &Wanted<'_>,
+) -> Result<Vec<Value>, Stop> {
+    let files = &wanted.brief.target_files;
+    let another = |work: &Work| wanted.itself != Some(&work.id);
+    let mut conflicts = tasks(tx, seat, people, files, wanted.brief.action, another).await?;
+    conflicts.extend(worktrees(tx, seat, people, files, None).await?);
+    conflicts.truncate(CONFLICTS);
+    Ok(conflicts)
+}
+
+/// What others have to do with the files that were touched in a repository.
+pub(super) async fn overlaps(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    snapshot: &Snapshot,
+) -> Result<Vec<Value>, Stop> {
+    let mut people = People::default();
+    let files: Vec<String> = snapshot.dirty_files.iter().chain(&snapshot.unpushed_files).cloned().collect();
+    let another = |work: &Work| !is_same_agent(seat, work);
+    let mut overlaps = tasks(tx, seat, &mut people, &files, None, another).await?;
+    overlaps.extend(worktrees(tx, seat, &mut people, &files, Some(&snapshot.repo)).await?);
+    overlaps.truncate(CONFLICTS);
+    Ok(overlaps)
+}
+
+/// Open tasks that mean to touch one of those files, of those that count.
+async fn tasks(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    people: &mut People,
+    files: &[String],
+    action: Option<Action>,
+    counts: impl Fn(&Work) -> bool,
+) -> Result<Vec<Value>, Stop> {
+    let mut told = Vec::new();
+    if files.is_empty() {
+        return Ok(told);
+    }
+    let touching = tx.touching(&seat.member.workspace, files).await?;
+    for id in touching.into_iter().filter(|id| matches!(id, WorkId::Task(_))).take(LOOKED_AT) {
+        let Some(work) = tx.work(&id).await? else { continue };
+        let shared = shared(files, &work.brief.target_files);
+        if !work.status.is_open() || shared.is_empty() || !counts(&work) {
+            continue;
+        }
+        let mut conflict = json!({
+            "source": "task",
+            "id": work.id.as_str(),
+            "title": work.brief.title,
+            "owner": people.shown(tx, seat, &work.developer).await?,
+            "same_developer": work.developer == seat.member.id,
+            "files": shared,
+            "action": work.brief.action.map(Action::as_str),
+            "status": work.status.as_str(),
+        });
+        if opposed::actions(action, work.brief.action)
+            && let Some(conflict) = conflict.as_object_mut()
+        {
+            conflict.insert("action_divergent".to_owned(), true.into());
+        }
+        told.push(conflict);
+    }
+    Ok(told)
+}
+
+/// Repositories in which others have touched one of those files.
+async fn worktrees(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    people: &mut People,
+    files: &[String],
+    repo: Option<&str>,
+) -> Result<Vec<Value>, Stop> {
+    let mut told = Vec::new();
+    if files.is_empty() {
+        return Ok(told);
+    }
+    let since = seat.now.minus(RECENT);
+    for there in tx.worktrees(&seat.member.workspace, since, WORKTREES).await? {
+        if repo.is_some_and(|repo| repo != there.repo) || is_own(seat, &there) {
+            continue;
+        }
+        let touched: Vec<String> = there.dirty_files.iter().chain(&there.unpushed_files).cloned().collect();
+        let shared = shared(files, &touched);
+        if shared.is_empty() {
+            continue;
+        }
+        let member = people.with(tx, seat, &there.developer).await?;
+        let hidden = privacy::is_hidden(member, &seat.member.id);
+        told.push(json!({
+            "source": "snapshot",
+            "owner": privacy::shown(member, &seat.member.id),
+            "same_developer": there.developer == seat.member.id,
+            "files": shared,
+            "action": Value::Null,
+            "repo": there.repo,
+            "branch": there.branch,
+            "session_id": there.session.as_ref().filter(|_| !hidden).map(AgentSessionId::as_str),
+            "at": super::moment(there.at),
+        }));
+    }
+    Ok(told)
+}
+
+/// Whether a task is of the agent that asks. Of one developer's several agents each has a session of its own.
+fn is_same_agent(seat: &Seat, work: &Work) -> bool {
+    let here = seat.session.as_ref().map(|session| &session.id);
+    work.developer == seat.member.id
+        && (here.is_none() || work.session.is_none() || work.session.as_ref() == here)
+}
+
+fn is_own(seat: &Seat, there: &Snapshot) -> bool {
+    let here = seat.session.as_ref().map(|session| &session.id);
+    there.developer == seat.member.id && there.session.as_ref() == here
+}
+
+fn shared(wanted: &[String], there: &[String]) -> Vec<String> {
+    let there: BTreeSet<&str> = there.iter().map(String::as_str).collect();
+    let both: BTreeSet<&str> =
+        wanted.iter().map(String::as_str).filter(|path| there.contains(path)).collect();
+    both.into_iter().take(FILES).map(str::to_owned).collect()
+}
