@@ -106,13 +106,21 @@ fn a_call_that_is_repeated_after_a_lost_answer_makes_nothing_twice() {
         for (tool, book, field) in
             [("covibe_task", "tasks", "task_id"), ("covibe_workstream", "workstreams", "workstream_id")]
         {
-            let mut work = json!({"operation": "check", "title": "Retry uploads"});
-            if tool == "covibe_task" {
-                work["task_type"] = json!("bug");
-            }
-            desk.done(&ada, tool, work.clone());
-            desk.done(&bob, tool, work.clone());
+            // Each of them has work of its own: the same work would be kept from starting.
+            let title = |of: &str, operation: &str| {
+                format!("{} the {of}'s {tool}", if operation == "plan" { "Paint" } else { "Weigh" })
+            };
+            let work_of = |of: &str, operation: &str| {
+                let mut work = json!({"operation": "check", "title": title(of, operation), "component": of});
+                if tool == "covibe_task" {
+                    work["task_type"] = json!("bug");
+                }
+                work
+            };
             for operation in ["plan", "start"] {
+                let (work, other) = (work_of("lathe", operation), work_of("piano", operation));
+                desk.call(&ada, tool, work.clone());
+                desk.call(&bob, tool, other.clone());
                 let call = with(&with(&work, "operation", json!(operation)), "idempotency_key", json!("k-1"));
                 let first = desk.done(&ada, tool, call.clone());
                 let again = desk.watched(&ada, tool, call.clone());
@@ -122,7 +130,9 @@ fn a_call_that_is_repeated_after_a_lost_answer_makes_nothing_twice() {
                     "{again:?}"
                 );
                 assert_eq!(again.envelope["data"][field], first[field]);
-                let theirs = desk.done(&bob, tool, call.clone());
+                let other =
+                    with(&with(&other, "operation", json!(operation)), "idempotency_key", json!("k-1"));
+                let theirs = desk.done(&bob, tool, other);
                 assert_ne!(theirs[field], first[field], "a key is its developer's");
                 desk.refused(&ada, tool, with(&call, "title", json!("Something else")));
             }

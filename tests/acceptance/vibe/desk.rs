@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{home, unhurried};
 
 /// What is written down of a team.
-const BOOKS: [&str; 12] = [
+const BOOKS: [&str; 14] = [
     "tasks",
     "workstreams",
     "agent_sessions",
@@ -18,6 +18,8 @@ const BOOKS: [&str; 12] = [
     "session_contexts",
     "notes",
     "preflight_checks",
+    "overlap_warnings",
+    "scope_verdicts",
     "work_events",
     "usage_events",
     "agent_feedback_events",

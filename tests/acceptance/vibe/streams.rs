@@ -137,9 +137,13 @@ fn a_task_is_attached_to_a_workstream_of_its_owner_that_is_under_way() {
         for status in ["active", "blocked"] {
             let update = json!({"operation": "update", "workstream_id": mine, "status": status});
             desk.done(&ada, "covibe_workstream", update);
-            let title = format!("Do it while {status}");
-            desk.done(&ada, "covibe_task", json!({"operation": "check", "title": title, "task_type": "bug"}));
-            for operation in ["plan", "start"] {
+            for (operation, thing) in [("plan", "lathe"), ("start", "piano")] {
+                let title = format!("Weigh the {status} {thing}");
+                desk.done(
+                    &ada,
+                    "covibe_task",
+                    json!({"operation": "check", "title": title, "task_type": "bug"}),
+                );
                 let left = desk.watched(&ada, "covibe_task", task_in(operation, &title, &mine));
                 assert_eq!((left.status(), &left.one("tasks")["workstream_id"]), ("ok", &json!(mine)));
                 assert!(left.of("workstreams").is_empty(), "none is made: {left:?}");

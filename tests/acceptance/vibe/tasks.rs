@@ -260,10 +260,14 @@ fn a_task_is_cancelled_for_a_reason() {
 fn a_task_names_the_files_it_means_to_touch() {
     on_both(|desk| {
         let ada = desk.invite("ada");
-        let files = |count: usize| (0..count).map(|number| format!("src/{number}.rs")).collect::<Vec<_>>();
-        for operation in ["check", "plan", "start"] {
+        for (operation, title) in
+            [("check", "Weigh the piano"), ("plan", "Retry uploads"), ("start", "Weigh the piano")]
+        {
+            let files = |count: usize| {
+                (0..count).map(|number| format!("{operation}/{number}.rs")).collect::<Vec<_>>()
+            };
             let work = |files: Value| {
-                let mut work = titled(operation, "Retry uploads");
+                let mut work = titled(operation, title);
                 work["target_files"] = files;
                 work
             };

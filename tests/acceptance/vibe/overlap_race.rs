@@ -1,0 +1,144 @@
+//! The check before the start holds when many are in a hurry, and for workstreams and containers as for tasks.
+
+use std::thread;
+
+use serde_json::{Value, json};
+
+use super::desk::{Desk, on_both, word};
+
+fn task(operation: &str, title: &str) -> Value {
+    json!({"operation": operation, "title": title, "task_type": "bug"})
+}
+
+const AGENTS: usize = 32;
+
+/// Of agents that all looked before anybody began, each for its title, exactly one starts; what the others are told.
+fn race(desk: &Desk<'_>, tokens: &[String], title: impl Fn(usize) -> String + Sync) -> Vec<Value> {
+    for (agent, token) in tokens.iter().enumerate() {
+        desk.done(token, "covibe_task", task("check", &title(agent)));
+    }
+    let told: Vec<Value> = thread::scope(|scope| {
+        let start = |(agent, token): (usize, &String)| {
+            let (title, token) = (title(agent), token.clone());
+            scope.spawn(move || desk.call(&token, "covibe_task", task("start", &title)))
+        };
+        let running: Vec<_> = tokens.iter().enumerate().map(start).collect();
+        running.into_iter().map(|agent| agent.join().unwrap()).collect()
+    });
+    let (started, blocked): (Vec<_>, Vec<_>) = told.into_iter().partition(|told| told["status"] == "ok");
+    assert_eq!(started.len(), 1, "{started:?}");
+    let winner = &started[0]["data"]["task_id"];
+    for told in &blocked {
+        assert_eq!(told["status"], "blocked", "{told}");
+        assert_eq!(&told["data"]["candidates"][0]["id"], winner, "{told}");
+        assert!(told["data"]["candidates"][0]["owner"].is_string(), "it is told who has it: {told}");
+    }
+    blocked
+}
+
+#[test]
+fn of_thirty_two_that_looked_and_start_at_once_one_starts_and_the_others_are_told_who_has_it() {
+    on_both(|desk| {
+        let tokens: Vec<String> = (0..AGENTS).map(|agent| desk.invite(&format!("dev{agent}"))).collect();
+        race(desk, &tokens, |_| "Paginate the invoice export endpoint".to_owned());
+        let words = [
+            "Deduplicate webhook deliveries",
+            "Webhook deliveries: deduplicate them",
+            "deduplicate the webhook deliveries!",
+        ];
+        let blocked = race(desk, &tokens, |agent| words[agent % words.len()].to_owned());
+        // The second look counts as a look: judged by its id, the work may start.
+        let data = &blocked[0]["data"];
+        let verdict = json!([{"candidate_id": data["candidates"][0]["id"], "same_scope": false, "reason": "Another queue."}]);
+        let loser =
+            desk.book("preflight_checks").into_iter().find(|row| row["id"] == data["check_id"]).unwrap();
+        let at = tokens.iter().enumerate().find(|(agent, _)| {
+            let id = desk.row("preflight_checks", &word(data, "check_id"))["developer_id"].clone();
+            developer(desk, *agent) == id
+        });
+        let (_, token) = at.unwrap_or_else(|| panic!("nobody made {loser}"));
+        let mut start = task("start", data["title"].as_str().unwrap());
+        start["check_id"] = data["check_id"].clone();
+        start["scope_verdict"] = verdict;
+        assert_eq!(desk.call(token, "covibe_task", start)["status"], "ok");
+    });
+}
+
+/// The id of a developer by the number in their handle, as their tasks and checks name it.
+fn developer(desk: &Desk<'_>, agent: usize) -> Value {
+    let members = desk.home.run(&["team", "members", "--json"]).ok().json();
+    let handle = format!("dev{agent}");
+    let member = members.as_array().unwrap().iter().find(|member| member["handle"] == handle).unwrap();
+    member["id"].clone()
+}
+
+/// VIBE-89: a planned workstream is a candidate for others.
+/// VIBE-90: planned work needs a recent check of the same title, of a task about that very one.
+/// VIBE-91: and is looked at again as it starts.
+#[test]
+fn planned_work_is_looked_at_again_as_it_starts() {
+    on_both(|desk| {
+        let (ada, bob) = (desk.invite("ada"), desk.invite("bob"));
+        let title = "Migrate billing to the ledger service";
+        let stream = |operation: &str| json!({"operation": operation, "title": title});
+        let planned = word(&desk.done(&ada, "covibe_workstream", stream("plan")), "workstream_id");
+        let told = desk.call(&bob, "covibe_workstream", stream("check"));
+        let candidate = &told["data"]["candidates"][0];
+        assert_eq!(
+            (&told["status"], &candidate["id"], &candidate["type"]),
+            (&json!("warning"), &json!(planned), &json!("workstream")),
+            "{told}"
+        );
+
+        let start = json!({"operation": "start_planned", "workstream_id": planned});
+        assert_eq!(desk.call(&ada, "covibe_workstream", start.clone())["status"], "blocked", "nobody looked");
+        desk.done(&ada, "covibe_workstream", stream("check"));
+        // Bob starts the same meanwhile, with a reason.
+        let verdict = json!([{"candidate_id": planned, "same_scope": true, "reason": "The same."}]);
+        let theirs = json!({"operation": "start", "title": title, "check_id": told["data"]["check_id"], "scope_verdict": verdict,
+            "confirmation_reason": "Ada is away."});
+        desk.done(&bob, "covibe_workstream", theirs);
+        let left = desk.watched(&ada, "covibe_workstream", start.clone());
+        assert_eq!((left.status(), left.of("workstreams").len()), ("blocked", 0), "{left:?}");
+        let data = &left.envelope["data"];
+        assert_eq!(data["candidates"][0]["owner"], "bob", "{data}");
+        let mut judged = start;
+        judged["check_id"] = data["check_id"].clone();
+        judged["scope_verdict"] =
+            json!([{"candidate_id": data["candidates"][0]["id"], "same_scope": false, "reason": "Agreed."}]);
+        let left = desk.watched(&ada, "covibe_workstream", judged);
+        assert_eq!(left.status(), "ok", "{left:?}");
+        assert!(
+            left.events().contains(&"workstream.checked") && left.events().contains(&"scope.judged"),
+            "{left:?}"
+        );
+
+        // Of a planned task a check of its title alone does not count.
+        let mine = desk.planned(&ada, "Sharpen the lathe");
+        desk.call(&ada, "covibe_task", task("check", "Sharpen the lathe"));
+        let start = json!({"operation": "start_planned", "planned_task_id": mine});
+        assert_eq!(desk.call(&ada, "covibe_task", start)["status"], "blocked");
+    });
+}
+
+/// VIBE-155: a task that names no workstream goes to the best of its owner's that runs.
+/// VIBE-160: of a container its tasks are compared, and not the container.
+#[test]
+fn a_task_finds_its_workstream_and_a_container_is_never_found_itself() {
+    on_both(|desk| {
+        let (ada, bob) = (desk.invite("ada"), desk.invite("bob"));
+        let billing = desk.stream(&ada, "Migrate billing to the ledger service");
+        let others = desk.stream(&ada, "Redraw the icons of the mobile app");
+        let theirs = desk.stream(&bob, "Archive of audited billing");
+        let placed = |title: &str| desk.started(&ada, title).1;
+        assert_eq!(placed("Write billing entries to the ledger service"), billing);
+        assert_eq!(placed("Icons of the mobile app: redraw the bell"), others);
+        let left = desk.watched(&ada, "covibe_task", task("plan", "Teach the parrot to whistle"));
+        let container = word(left.one("workstreams"), "id");
+        assert!(![billing, others, theirs].contains(&container));
+        let told = desk.call(&bob, "covibe_task", task("check", "Teach the parrot to whistle"));
+        let found = told["data"]["matches"].as_array().unwrap();
+        assert_eq!(found.len(), 1, "{told}");
+        assert_eq!(found[0]["id"], left.one("tasks")["id"], "{told}");
+    });
+}
