@@ -1,5 +1,7 @@
 //! The doors to teams' records: a call is performed in one transaction, and whatever comes of it, one usage event is kept.
 
+mod alike;
+mod audits;
 mod checks;
 mod contexts;
 mod events;
@@ -7,7 +9,11 @@ mod listing;
 mod members;
 mod orphans;
 mod sessions;
+mod sheaf;
+mod shelves;
+mod survey;
 mod transaction;
+mod warnings;
 mod work;
 
 use std::time::Duration;

@@ -3,6 +3,7 @@
 //! The rules are pure ([`rules`]); what they are asked about is kept behind one port ([`port`]); [`perform()`] is the way of
 //! every call: read, decide, change, write down what happened.
 
+pub mod audit;
 pub mod event;
 pub mod input;
 mod operate;
@@ -12,6 +13,7 @@ pub mod port;
 pub mod rules;
 pub mod session;
 pub mod title;
+pub mod week;
 pub mod work;
 
 pub use perform::{Request, outcome::Outcome, perform, unserved};

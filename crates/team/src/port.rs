@@ -2,6 +2,8 @@
 //!
 //! "Not found" is `Ok(None)`. Ids of other teams are found too: whether they may be used is a rule's to say.
 
+pub mod survey;
+
 use std::future::Future;
 
 use covenant_model::id::{
@@ -12,6 +14,7 @@ use covenant_model::principal::Principal;
 use covenant_model::time::Timestamp;
 
 use crate::event::{Event, GivenFeedback};
+use crate::overlap;
 use crate::session::{Companion, Session, SharedContext, Snapshot};
 use crate::work::{Brief, Kind, Work, WorkId};
 
@@ -81,7 +84,7 @@ pub struct Note {
 pub type Kept<T> = Result<T, Broken>;
 
 /// One transaction on a team's records.
-pub trait TeamTx: Send {
+pub trait TeamTx: survey::Survey {
     /// Random bytes for an id.
     fn draw(&mut self) -> Kept<[u8; RANDOM_BYTES]>;
 
@@ -114,6 +117,16 @@ pub trait TeamTx: Send {
     fn add_work(&mut self, work: &Work) -> impl Future<Output = Kept<()>> + Send;
     /// Keeps work that changed.
     fn save_work(&mut self, work: &Work) -> impl Future<Output = Kept<()>> + Send;
+
+    /// The open and lately ended work of a team that is most like that, best first, at most so many. Containers are not
+    /// among it: their tasks are.
+    fn alike(
+        &mut self,
+        workspace: &WorkspaceId,
+        query: &overlap::Query,
+        among: &overlap::Among<'_, WorkId>,
+        most: usize,
+    ) -> impl Future<Output = Kept<Vec<overlap::Match<WorkId>>>> + Send;
 
     /// Keeps a check.
     fn add_check(&mut self, check: &Check) -> impl Future<Output = Kept<()>> + Send;

@@ -8,10 +8,12 @@ use covenant_model::id::{
 use covenant_model::principal::Principal;
 use covenant_model::time::Timestamp;
 use covenant_team::event::{Event, GivenFeedback};
+use covenant_team::overlap::{Among, Match, Query};
 use covenant_team::port::{Broken, Check, Kept, Member, Note, TeamTx};
 use covenant_team::session::{Companion, Session, SharedContext, Snapshot};
 use covenant_team::work::{Kind, Work, WorkId};
 
+use super::alike::Ready;
 use super::{checks, contexts, events, members, sessions, work};
 use crate::db::{DbError, Record, Tx};
 
@@ -21,12 +23,14 @@ pub(super) const TURN: &str = "UPDATE workspaces SET turn = turn + 1 WHERE id = 
 pub struct TeamTransaction {
     pub(super) tx: Tx,
     turn: Option<(WorkspaceId, u64)>,
+    /// Work that was made ready to be searched, until some of it changes.
+    ready: Option<Ready>,
     broke: Option<DbError>,
 }
 
 impl TeamTransaction {
     pub(super) fn on(tx: Tx) -> Self {
-        Self { tx, turn: None, broke: None }
+        Self { tx, turn: None, ready: None, broke: None }
     }
 
     /// Makes it happen.
@@ -86,12 +90,30 @@ impl TeamTransaction {
 
     async fn add_numbered(&mut self, work: &Work) -> Result<(), DbError> {
         let turn = self.number(work)?;
+        self.ready = None;
         work::add(&mut self.tx, work, turn).await
     }
 
     async fn save_numbered(&mut self, work: &Work) -> Result<(), DbError> {
         let turn = self.number(work)?;
+        self.ready = None;
         work::save(&mut self.tx, work, turn).await
+    }
+
+    async fn search(
+        &mut self,
+        workspace: &WorkspaceId,
+        query: &Query,
+        among: &Among<'_, WorkId>,
+        most: usize,
+    ) -> Result<Vec<Match<WorkId>>, DbError> {
+        let ready = match self.ready.take().filter(|ready| ready.is_for(workspace, among)) {
+            Some(ready) => ready,
+            None => Ready::read(&mut self.tx, workspace, among.ended_since).await?,
+        };
+        let found = ready.search(query, among, most);
+        self.ready = Some(ready);
+        Ok(found)
     }
 }
 
@@ -102,6 +124,7 @@ macro_rules! on {
         $this.kept(done)
     }};
 }
+pub(super) use on;
 
 impl TeamTx for TeamTransaction {
     fn draw(&mut self) -> Kept<[u8; RANDOM_BYTES]> {
@@ -145,6 +168,17 @@ impl TeamTx for TeamTransaction {
 
     async fn save_work(&mut self, work: &Work) -> Kept<()> {
         let done = self.save_numbered(work).await;
+        self.kept(done)
+    }
+
+    async fn alike(
+        &mut self,
+        workspace: &WorkspaceId,
+        query: &Query,
+        among: &Among<'_, WorkId>,
+        most: usize,
+    ) -> Kept<Vec<Match<WorkId>>> {
+        let done = self.search(workspace, query, among, most).await;
         self.kept(done)
     }
 

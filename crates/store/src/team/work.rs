@@ -1,7 +1,8 @@
 //! Tasks and workstreams as rows: two tables that share most of their columns.
 
-use covenant_model::id::{AgentSessionId, DeveloperId, TaskId, WorkstreamId};
-use covenant_team::work::{Action, Brief, Form, Kind, Work, WorkId};
+use covenant_model::id::{AgentSessionId, DeveloperId, TaskId, WorkspaceId, WorkstreamId};
+use covenant_model::time::Timestamp;
+use covenant_team::work::{Action, Brief, Form, Kind, Status, Work, WorkId};
 
 use super::{list, one, texts};
 use crate::db::{DbError, Record, Row, Tx, Value};
@@ -73,13 +74,37 @@ const OPEN_TASKS: &str = "SELECT id, created_at FROM tasks \
                           WHERE workstream_id = $1 AND status IN ('planned', 'active', 'blocked') \
                           ORDER BY created_at, id";
 
+const TASKS_STANDING: &str = concat!(
+    "SELECT ",
+    task_columns!(),
+    " FROM tasks WHERE workspace_id = $1 AND status = $2 AND updated_at >= $3 \
+     ORDER BY updated_at DESC, id DESC LIMIT $4"
+);
+
+const WORKSTREAMS_STANDING: &str = concat!(
+    "SELECT ",
+    workstream_columns!(),
+    " FROM workstreams WHERE auto_created = 0 AND workspace_id = $1 AND status = $2 AND updated_at >= $3 \
+     ORDER BY updated_at DESC, id DESC LIMIT $4"
+);
+
 /// Tasks from before there were workstreams: so many, of any team.
 const ORPHANS: &str =
     concat!("SELECT ", task_columns!(), " FROM tasks WHERE workstream_id IS NULL ORDER BY id LIMIT $1");
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] =
-    &[SAVE_TASK, SAVE_WORKSTREAM, TASK, WORKSTREAM, TASK_BY_KEY, WORKSTREAM_BY_KEY, OPEN_TASKS, ORPHANS];
+pub(super) const STATEMENTS: &[&str] = &[
+    SAVE_TASK,
+    SAVE_WORKSTREAM,
+    TASK,
+    WORKSTREAM,
+    TASK_BY_KEY,
+    WORKSTREAM_BY_KEY,
+    OPEN_TASKS,
+    TASKS_STANDING,
+    WORKSTREAMS_STANDING,
+    ORPHANS,
+];
 
 /// The one with that id.
 pub(super) async fn find(tx: &mut Tx, id: &WorkId) -> Result<Option<Work>, DbError> {
@@ -110,6 +135,24 @@ pub(super) async fn by_key(
 pub(super) async fn open_tasks(tx: &mut Tx, workstream: &WorkstreamId) -> Result<Vec<TaskId>, DbError> {
     let rows = tx.query(OPEN_TASKS, vec![workstream.as_str().into()]).await?;
     rows.iter().map(|row| Record::of("tasks", row).parse("id")).collect()
+}
+
+/// Work of that kind that stands so and changed no earlier than that, newest first. Containers are not among it.
+pub(super) async fn standing(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    kind: Kind,
+    status: Status,
+    since: Timestamp,
+    most: u32,
+) -> Result<Vec<Work>, DbError> {
+    let sql = match kind {
+        Kind::Task => TASKS_STANDING,
+        Kind::Workstream => WORKSTREAMS_STANDING,
+    };
+    let values =
+        vec![workspace.as_str().into(), status.as_str().into(), since.into(), u64::from(most).into()];
+    tx.query(sql, values).await?.iter().map(|row| work(kind, row)).collect()
 }
 
 /// Tasks that belong to no workstream, at most so many.
