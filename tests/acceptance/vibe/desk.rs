@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{home, unhurried};
 
 /// What is written down of a team.
-const BOOKS: [&str; 12] = [
+const BOOKS: [&str; 14] = [
     "tasks",
     "workstreams",
     "agent_sessions",
@@ -21,6 +21,8 @@ const BOOKS: [&str; 12] = [
     "work_events",
     "usage_events",
     "agent_feedback_events",
+    "parallel_audits",
+    "weekly_summaries",
     "workspaces",
 ];
 
@@ -150,6 +152,22 @@ impl<'h> Desk<'h> {
         self.done(token, "covibe_task", work("check"));
         let data = self.done(token, "covibe_task", work("start"));
         (word(&data, "task_id"), word(&data, "workstream_id"))
+    }
+
+    /// Starts a task of that title although somebody may do the same already; its id.
+    #[track_caller]
+    pub(super) fn insisted(&self, token: &str, title: &str) -> String {
+        let work = |operation| json!({"operation": operation, "title": title, "task_type": "feature"});
+        self.call(token, "covibe_task", work("check"));
+        let told = self.call(token, "covibe_task", work("start"));
+        if told["status"] != "blocked" {
+            return word(&told["data"], "task_id");
+        }
+        let mut start = work("start");
+        start["warning_id"] = told["data"]["warning_id"].clone();
+        start["confirmation_reason"] = json!("We mean to do it twice.");
+        let told = self.call(token, "covibe_task", start);
+        word(&told["data"], "task_id")
     }
 
     /// Checks, and starts a workstream of that title; its id.

@@ -120,7 +120,7 @@ fn note(number: u64, kind: &'static str) -> Note {
         session: Some(session_id(2)),
         kind,
         text: ODD.into(),
-        work: (number % 2 == 0).then(|| WorkId::Task(task_id(number))),
+        work: number.is_multiple_of(2).then(|| WorkId::Task(task_id(number))),
         at: at(number),
     }
 }
