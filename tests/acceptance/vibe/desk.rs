@@ -154,19 +154,21 @@ impl<'h> Desk<'h> {
         (word(&data, "task_id"), word(&data, "workstream_id"))
     }
 
-    /// Starts a task of that title although somebody may do the same already; its id.
+    /// Starts a task although somebody may do the same already; its id.
     #[track_caller]
-    pub(super) fn insisted(&self, token: &str, title: &str) -> String {
-        let work = |operation| json!({"operation": operation, "title": title, "task_type": "feature"});
-        self.call(token, "covibe_task", work("check"));
-        let told = self.call(token, "covibe_task", work("start"));
-        if told["status"] != "blocked" {
-            return word(&told["data"], "task_id");
+    #[expect(clippy::needless_pass_by_value, reason = "reads better where it is called with `json!`")]
+    pub(super) fn insisted(&self, token: &str, work: Value) -> String {
+        let with = |more: Value| {
+            let mut arguments = work.clone();
+            arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            self.call(token, "covibe_task", arguments)
+        };
+        with(json!({"operation": "check"}));
+        let mut told = with(json!({"operation": "start"}));
+        if told["status"] == "blocked" {
+            let (id, reason) = (&told["data"]["warning_id"], "We mean to do it twice.");
+            told = with(json!({"operation": "start", "warning_id": id, "confirmation_reason": reason}));
         }
-        let mut start = work("start");
-        start["warning_id"] = told["data"]["warning_id"].clone();
-        start["confirmation_reason"] = json!("We mean to do it twice.");
-        let told = self.call(token, "covibe_task", start);
         word(&told["data"], "task_id")
     }
 

@@ -71,13 +71,21 @@ fn state_tells_what_the_whole_team_does() {
                 ids.into_iter().cloned().collect::<Vec<_>>()
             };
             assert_eq!(list("active_work"), sorted(vec![&active, &blocked]));
-            assert_eq!(list("planned_work"), [planned.clone()]);
-            assert_eq!(list("recent_completions"), [finished.clone()], "its container is not told of");
-            assert_eq!(list("active_workstreams"), [stream.clone()], "{container} was made for a task");
-            assert_eq!(list("planned_workstreams"), [later.clone()]);
+            assert_eq!(list("planned_work"), std::slice::from_ref(&planned));
+            assert_eq!(
+                list("recent_completions"),
+                std::slice::from_ref(&finished),
+                "its container is not told of"
+            );
+            assert_eq!(
+                list("active_workstreams"),
+                std::slice::from_ref(&stream),
+                "{container} was made for a task"
+            );
+            assert_eq!(list("planned_workstreams"), std::slice::from_ref(&later));
             assert_eq!(each(data, "risks_decisions", "kind"), ["blocker", "decision"]);
-            assert_eq!(each(data, "recent_sessions", "session_id"), [session.clone()]);
-            assert_eq!(each(data, "session_contexts", "context_id"), [context.clone()]);
+            assert_eq!(each(data, "recent_sessions", "session_id"), std::slice::from_ref(&session));
+            assert_eq!(each(data, "session_contexts", "context_id"), std::slice::from_ref(&context));
             for none in ["stale_sessions", "latest_parallel_audits", "parallel_audit_conflicts"] {
                 assert_eq!(data[none], json!([]), "{none}");
             }
@@ -133,7 +141,7 @@ fn stale_sessions_are_a_warning_that_is_kept() {
         silent(desk, &own, 60);
         let here = json!({"operation": "state", "session_id": own});
         let awake = desk.call(&ada, "covibe_team", here);
-        assert_eq!(each(&awake["data"], "stale_sessions", "session_id"), [session.clone()]);
+        assert_eq!(each(&awake["data"], "stale_sessions", "session_id"), std::slice::from_ref(&session));
         let told = state(desk, &bob);
         let action = &told["data"]["next_actions"][0];
         assert_eq!(
@@ -218,7 +226,7 @@ fn somebody_private_is_private_in_every_list() {
         }
         let own = state(desk, &eve);
         assert_eq!(each(&own["data"], "active_work", "owner"), ["eve"]);
-        assert_eq!(each(&own["data"], "stale_sessions", "session_id"), [session.clone()]);
+        assert_eq!(each(&own["data"], "stale_sessions", "session_id"), std::slice::from_ref(&session));
     });
 }
 

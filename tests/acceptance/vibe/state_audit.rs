@@ -7,6 +7,10 @@ use super::state::state;
 
 const TITLE: &str = "Retry uploads to the storage bucket with exponential backoff";
 
+fn same(title: &str) -> Value {
+    json!({"title": title, "task_type": "feature"})
+}
+
 fn audit(desk: &Desk<'_>, token: &str) -> Left {
     desk.watched(token, "covibe_team", json!({"operation": "audit_parallel_work"}))
 }
@@ -58,7 +62,7 @@ fn running_work_that_is_the_same_work_is_a_warning() {
         );
         assert_eq!(clean.envelope["data"]["looked_at"], 2);
 
-        let twin = desk.insisted(&bob, TITLE);
+        let twin = desk.insisted(&bob, same(TITLE));
         desk.done(&bob, "covibe_task", json!({"operation": "update", "task_id": twin, "status": "blocked"}));
         let found = audit(desk, &bob);
         let data = &found.envelope["data"];
@@ -88,18 +92,7 @@ fn a_task_and_its_workstream_are_not_the_same_work_twice() {
     on_both(|desk| {
         let ada = desk.invite("ada");
         let stream = desk.stream(&ada, TITLE);
-        let work = |operation| json!({"operation": operation, "title": TITLE, "task_type": "bug", "workstream_id": stream});
-        desk.call(&ada, "covibe_task", work("check"));
-        let told = desk.call(&ada, "covibe_task", work("start"));
-        let task = match told["status"].as_str() {
-            Some("ok") => word(&told["data"], "task_id"),
-            _ => {
-                let mut start = work("start");
-                start["warning_id"] = told["data"]["warning_id"].clone();
-                start["confirmation_reason"] = json!("It belongs to it.");
-                word(&desk.call(&ada, "covibe_task", start)["data"], "task_id")
-            }
-        };
+        let task = desk.insisted(&ada, json!({"title": TITLE, "task_type": "bug", "workstream_id": stream}));
         assert_eq!(desk.row("tasks", &task)["workstream_id"], stream);
         let told = audit(desk, &ada);
         assert_eq!((told.status(), &told.envelope["data"]["looked_at"]), ("ok", &json!(2)), "{told:?}");
@@ -114,7 +107,7 @@ fn running_work_that_was_done_lately_is_a_warning() {
         let (ada, bob) = (desk.invite("ada"), desk.invite("bob"));
         let (first, _) = desk.started(&ada, TITLE);
         complete(&desk, &ada, &first);
-        let again = desk.insisted(&bob, TITLE);
+        let again = desk.insisted(&bob, same(TITLE));
         let told = audit(&desk, &ada);
         assert_eq!((told.status(), pairs(&told.envelope["data"])), ("warning", vec![pair(&first, &again)]));
         let sides = &told.envelope["data"]["conflicts"][0]["sides"];
@@ -143,7 +136,7 @@ fn what_the_latest_audit_found_is_heeded_while_it_runs() {
     on_both(|desk| {
         let (ada, bob) = (desk.invite("ada"), desk.invite("bob"));
         let (task, _) = desk.started(&ada, TITLE);
-        let twin = desk.insisted(&bob, TITLE);
+        let twin = desk.insisted(&bob, same(TITLE));
         assert_eq!(state(desk, &ada)["status"], "ok", "nobody looked yet");
         audit(desk, &bob);
         let left = desk.watched(&ada, "covibe_team", json!({"operation": "state"}));
@@ -186,7 +179,7 @@ fn what_an_audit_found_is_not_lost() {
         let (ada, bob) = (desk.invite("ada"), desk.invite("bob"));
         let title = format!("{TITLE} {}", "and a title that goes on ".repeat(9));
         let tasks: Vec<String> =
-            (0..6).map(|number| desk.insisted(if number % 2 == 0 { &ada } else { &bob }, &title)).collect();
+            (0..6).map(|number| desk.insisted(if number < 3 { &ada } else { &bob }, same(&title))).collect();
         let found = audit(&desk, &ada);
         assert_eq!(pairs(&found.envelope["data"]).len(), 15, "each with each other");
         assert_eq!(found.events(), ["parallel_work.audit"]);

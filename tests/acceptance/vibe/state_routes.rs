@@ -30,7 +30,7 @@ fn people_who_are_signed_in_audit_and_have_the_week_told_without_a_token() {
         let ada = desk.invite("ada");
         let title = "Retry uploads to the storage bucket with exponential backoff";
         desk.started(&ada, title);
-        desk.insisted(&ada, title);
+        desk.insisted(&ada, json!({"title": title, "task_type": "feature"}));
         let mut browser = signed_in(desk, "ada");
         let before = tokens(desk);
         let meant = meant(desk, &mut browser);

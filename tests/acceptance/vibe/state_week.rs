@@ -141,7 +141,7 @@ fn the_command_prints_the_week() {
         assert_eq!(section(&printed, "Planned"), ["- **Sort invoices by date** (ada, task)"]);
         let told = desk.home.run(&["team", "summary", "--json"]).ok().json();
         assert_eq!(
-            (&told["counts"]["planned"], told["markdown"].as_str().map(|text| text.trim())),
+            (&told["counts"]["planned"], told["markdown"].as_str().map(str::trim)),
             (&json!(1), Some(printed.trim()))
         );
         assert!(told["summary_id"].as_str().unwrap().starts_with("sum_"), "{told}");

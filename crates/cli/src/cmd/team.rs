@@ -64,7 +64,9 @@ pub(crate) enum Team {
     Invite(Invite),
     Members(Members),
     Events(Events),
-    Summary(Summary),
+    /// Tell the last seven days of your workspace.
+    #[command(after_help = SUMMARY)]
+    Summary,
     Remove(Remove),
 }
 
@@ -139,11 +141,6 @@ pub(crate) enum EventKind {
     Feedback,
 }
 
-/// Tell the last seven days of your workspace.
-#[derive(Debug, Args)]
-#[command(after_help = SUMMARY)]
-pub(crate) struct Summary {}
-
 /// Remove somebody: their tokens and grants end, their work stays.
 #[derive(Debug, Args)]
 #[command(after_help = REMOVE)]
@@ -182,7 +179,7 @@ impl Team {
             Self::Invite(invite) => invite.run(setting),
             Self::Members(members) => members.run(setting),
             Self::Events(events) => events.run(setting),
-            Self::Summary(summary) => summary.run(setting),
+            Self::Summary => summary(setting),
             Self::Remove(remove) => remove.run(setting),
         }
     }
@@ -277,19 +274,17 @@ impl Events {
     }
 }
 
-impl Summary {
-    fn run(&self, setting: &Setting) -> Result<Exit, Failure> {
-        let told: Envelope = setting.client()?.post("/api/weekly-summary", &serde_json::json!({}))?;
-        if setting.json() {
-            print::json(&told.data)?;
-            return Ok(Exit::Done);
-        }
-        let markdown = told.data.get("markdown").and_then(serde_json::Value::as_str).unwrap_or_default();
-        for line in markdown.lines() {
-            print::line(&print::escape(line))?;
-        }
-        Ok(Exit::Done)
+fn summary(setting: &Setting) -> Result<Exit, Failure> {
+    let told: Envelope = setting.client()?.post("/api/weekly-summary", &serde_json::json!({}))?;
+    if setting.json() {
+        print::json(&told.data)?;
+        return Ok(Exit::Done);
     }
+    let markdown = told.data.get("markdown").and_then(serde_json::Value::as_str).unwrap_or_default();
+    for line in markdown.lines() {
+        print::line(&print::escape(line))?;
+    }
+    Ok(Exit::Done)
 }
 
 impl Members {
