@@ -214,7 +214,8 @@ fn somebody_private_is_private_in_every_list() {
             json!({"operation": "publish_context", "title": "a", "summary": "b", "session_id": session});
         desk.done(&eve, "covibe_session", publish);
         silent(desk, &session, 45);
-        for operation in ["state", "audit_parallel_work", "generate_weekly_summary"] {
+        // What was kept as feedback is told again, last of all.
+        for operation in ["state", "audit_parallel_work", "generate_weekly_summary", "feedback"] {
             let told = desk.call(&ada, "covibe_team", json!({"operation": operation})).to_string();
             for tells in ["\"eve\"", "(eve", "Eve's", session.as_str()] {
                 assert!(!told.contains(tells), "{tells} in {operation}: {told}");

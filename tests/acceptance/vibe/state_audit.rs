@@ -212,3 +212,35 @@ fn what_an_audit_found_is_not_lost() {
         assert!(conflicts.iter().filter(given_up).all(|conflict| conflict["active"] == false), "{told}");
     }
 }
+
+#[test]
+fn an_audit_looks_at_what_changed_last_and_tells_so_many_pairs() {
+    on_both(|desk| {
+        let ada = desk.invite("ada");
+        for _ in 0..11 {
+            desk.insisted(&ada, same(TITLE));
+        }
+        let told = audit(desk, &ada);
+        let data = &told.envelope["data"];
+        assert_eq!((pairs(data).len(), &data["conflicts_left_out"]), (50, &json!(5)), "of 55 pairs");
+        let columns = "id, workspace_id, developer_id, title, description, scope, target_files, task_type, priority, \
+                       status, created_at, updated_at, turn";
+        let copied = "'', '', '[]', 'bug', 'normal', 'active', 1, 1, turn FROM tasks";
+        let rows: Vec<String> = (0..500)
+            .map(|number| {
+                let title = format!("Part {number} of the parser");
+                format!(
+                    "SELECT 'task_copy{number}', workspace_id, developer_id, '{title}', {copied} WHERE id = '{}'",
+                    word(&data["conflicts"][0]["sides"][0], "id")
+                )
+            })
+            .collect();
+        for some in rows.chunks(100) {
+            desk.meddle(&format!("INSERT INTO tasks ({columns}) {}", some.join(" UNION ALL ")));
+        }
+        let told = audit(desk, &ada);
+        let data = &told.envelope["data"];
+        assert_eq!((&data["looked_at"], &data["left_out"]), (&json!(500), &json!(11)), "{data}");
+        assert_eq!(pairs(data).len(), 50, "those that changed last are among it");
+    });
+}

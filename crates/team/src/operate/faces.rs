@@ -39,6 +39,11 @@ impl Faces {
         self.known.get(id).is_none_or(|member| privacy::is_hidden(member, &self.viewer))
     }
 
+    /// Whether anybody may not know who that is: what is written down is read by others than the viewer.
+    pub(super) fn is_private(&self, id: &DeveloperId) -> bool {
+        self.known.get(id).is_none_or(|member| member.private)
+    }
+
     /// Whether that is the viewer.
     pub(super) fn is_viewer(&self, id: &DeveloperId) -> bool {
         *id == self.viewer

@@ -22,6 +22,9 @@ use crate::rules::parallel;
 /// How many rows each list has unless a call says otherwise.
 const MOST: u32 = 50;
 
+/// How many bytes of each list are told: an answer says everything twice, and may not be longer than 4 MiB.
+const ROOM: usize = 96 * 1024;
+
 /// How many stale sessions the feedback names.
 const NAMED: usize = 20;
 
@@ -40,7 +43,7 @@ pub(super) async fn state(tx: &mut impl TeamTx, seat: &Seat, input: &TeamInput) 
     let work = |work: &Listed| shown::work(work, &faces);
     let actions = next::actions(&facts(&look, &doubled(&look, &faces)));
     let found = look.conflicts().iter().map(|found| shown::conflict(found, is_pressing(found), &faces));
-    Ok(Page::of(told(&look, &pressing).remembered(gist(&look, &pressing)))
+    Ok(Page::of(told(&look, &pressing).remembered(gist(&look, &pressing, &faces)))
         .list("active_work", &look.active, work)
         .list("planned_work", &look.planned, work)
         .list("recent_completions", &look.completed, work)
@@ -83,9 +86,10 @@ fn told(look: &Look, pressing: &[&Conflict]) -> Outcome {
     if actions.is_empty() { Outcome::ok(message) } else { Outcome::warning(message, actions.join(" ")) }
 }
 
-/// What is kept of it as feedback: what there was to heed.
-fn gist(look: &Look, pressing: &[&Conflict]) -> Map<String, Value> {
-    let stale: Vec<&str> = look.stale.items.iter().take(NAMED).map(|session| session.id.as_str()).collect();
+/// What is kept of it as feedback: what there was to heed, without the sessions of those who are private.
+fn gist(look: &Look, pressing: &[&Conflict], faces: &Faces) -> Map<String, Value> {
+    let known = look.stale.items.iter().filter(|session| !faces.is_private(&session.developer));
+    let stale: Vec<&str> = known.take(NAMED).map(|session| session.id.as_str()).collect();
     let pairs: Vec<Value> = pressing
         .iter()
         .take(NAMED)
@@ -134,13 +138,18 @@ impl Page {
         Self { outcome, left_out: Map::new() }
     }
 
-    /// The same, with the rows of a list.
+    /// The same, with the rows of a list, as many as there is room for.
     fn list<T>(mut self, name: &str, lot: &Lot<T>, show: impl Fn(&T) -> Value) -> Self {
-        let listed = u64::try_from(lot.items.len()).unwrap_or(u64::MAX);
-        if lot.number > listed {
-            self.left_out.insert(name.to_owned(), (lot.number - listed).into());
+        let fits = |room: &mut usize, row: Value| {
+            *room = room.checked_sub(row.to_string().len())?;
+            Some(row)
+        };
+        let rows: Vec<Value> = lot.items.iter().map(show).scan(ROOM, fits).collect();
+        let left = lot.number.saturating_sub(u64::try_from(rows.len()).unwrap_or(u64::MAX));
+        if left > 0 {
+            self.left_out.insert(name.to_owned(), left.into());
         }
-        self.whole(name, lot.items.iter().map(show))
+        self.whole(name, rows.into_iter())
     }
 
     /// The same, with a list that is short by itself.
@@ -172,5 +181,23 @@ impl Look {
             .chain(audits)
             .chain(sides.map(|side| &side.developer))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_as_long_as_there_is_room_and_says_how_much_it_leaves_out() {
+        let lot = |length: usize, number| Lot { items: vec!["x".repeat(length); 100], number };
+        let page = Page::of(Outcome::ok("x"))
+            .list("short", &lot(9, 100), |text| json!(text))
+            .list("more", &lot(9, 10_000), |text| json!(text))
+            .list("long", &lot(10_000, 100), |text| json!(text));
+        let data = page.done().envelope.data;
+        let length = |name: &str| data[name].as_array().unwrap().len();
+        assert_eq!((length("short"), length("more"), length("long")), (100, 100, 9));
+        assert_eq!(data["left_out"], json!({"more": 9_900, "long": 91}));
     }
 }
