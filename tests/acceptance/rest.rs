@@ -138,6 +138,12 @@ fn every_operation_answers_as_described() {
     expect(201, "inviteMemberAgain", "ada", "", json!(null));
     expect(201, "makeSignInLink", "", "", json!(null));
     expect(200, "showSession", "", "", json!(null));
+    for (tool, arguments) in team_calls() {
+        expect(200, "callTool", tool, "", json!({"arguments": arguments}));
+    }
+    expect(200, "auditParallelWork", "", "", json!(null));
+    expect(200, "showTeamState", "", "?limit=5", json!(null));
+    expect(200, "generateWeeklySummary", "", "", json!(null));
     let token = json!({"developer": "ada", "label": "laptop", "agent_type": "codex"});
     let made = expect(201, "createToken", "", "", token).json();
     expect(201, "createToken", "", "", json!({}));
@@ -223,6 +229,22 @@ fn every_operation_answers_as_described() {
     expect(202, "stop", "", "", json!(null));
     assert_eq!(asked, api.operations().map(|operation| operation.id).collect());
     assert_eq!(api.daemon.ended().0, 0);
+}
+
+/// Calls after which every list of a team's state has something.
+fn team_calls() -> Vec<(&'static str, Value)> {
+    let mut calls = vec![
+        ("covibe_session", json!({"operation": "start", "agent_name": "one"})),
+        ("covibe_session", json!({"operation": "publish_context", "title": "a", "summary": "b"})),
+        ("covibe_note", json!({"kind": "decision", "text": "We retry."})),
+        ("covibe_task", json!({"operation": "plan", "title": "Draw a chart", "task_type": "bug"})),
+        ("covibe_workstream", json!({"operation": "plan", "title": "Draw charts"})),
+    ];
+    for _ in 0..2 {
+        let work = |operation| json!({"operation": operation, "title": "Retry uploads to the bucket", "task_type": "bug"});
+        calls.extend([("covibe_task", work("check")), ("covibe_task", work("start"))]);
+    }
+    calls
 }
 
 /// A name that nothing has, in the form such names have.
@@ -338,6 +360,11 @@ fn every_error_is_given_as_described() {
         "",
         json!({"subject": "any", "action": "tool.call.x", "expires_at": "2020-01-01"}),
     );
+    let asks = json!({"subject": "user@local", "action": "tool.call.covibe_team", "approval": "ask"});
+    expect(201, "grantCapability", "", asks);
+    for asked in ["showTeamState", "auditParallelWork", "generateWeeklySummary"] {
+        expect(409, asked, "", json!(null));
+    }
     home.write("secrets.toml", "this is no TOML");
     expect(409, "setSecret", "API_KEY", json!({"value": "long enough"}));
     expect(409, "removeSecret", "API_KEY", json!(null));
@@ -372,6 +399,9 @@ fn limited() -> Vec<(String, u16)> {
     let ada = home.run(&["tokens", "create", "--for", "ada"]).ok().stdout.trim().to_owned();
     let team = [
         "listTeamEvents",
+        "showTeamState",
+        "auditParallelWork",
+        "generateWeeklySummary",
         "listMembers",
         "inviteMember",
         "inviteMemberAgain",
@@ -436,7 +466,7 @@ fn asked(home: &Home, path: &str) -> String {
 fn a_query_that_is_not_understood_is_named() {
     let home = home();
     let api = Api::start(&home);
-    for operation in api.operations().filter(|operation| operation.path.starts_with("/api/v1/")) {
+    for operation in api.operations().filter(|operation| operation.path.starts_with("/api/")) {
         let refused = |query: &str, name: &str| {
             let answer = operation.at("echo", query).token(&api.operator).send(api.port);
             assert_eq!(answer.status, 400, "{} {query}: {answer:?}", operation.id);

@@ -1,4 +1,5 @@
-//! What a team's calls cost beside a long history: each change at 100,000 tasks, on either database, and fifty agents at once.
+//! What a team's calls cost beside a long history: each change at 100,000 tasks, on either database, fifty agents at once, and
+//! a look at the whole team.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -12,6 +13,9 @@ use covenant_model::principal::Principal;
 use covenant_store::{EventsWanted, Store, copy};
 use covenant_team::event::Log;
 use covenant_team::input::{Call, Tool};
+use covenant_team::port::TeamTx as _;
+use covenant_team::port::survey::Survey as _;
+use covenant_team::work::{self, Kind, Work};
 use covenant_team::{Outcome as Done, Request};
 use serde_json::{Value, json};
 
@@ -20,6 +24,9 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 const TASKS: u64 = 100_000;
 const ROUNDS: u64 = 301;
 const AGENTS: u64 = 50;
+/// How many more are open when the team is looked at, when those are over; and how many end at a time.
+const OPEN: u64 = 10_000;
+const SLICE: u64 = 5_000;
 
 async fn says(store: &Store, tool: Tool, arguments: Value) -> Outcome<Done> {
     let arguments = arguments.as_object().cloned().unwrap_or_default();
@@ -98,19 +105,55 @@ async fn crowd(store: &Arc<Store>, name: &str) -> Outcome<()> {
     Ok(())
 }
 
+/// Ends tasks until few are open, as many at a time as one transaction should.
+async fn settle(store: &Store, workspace: &WorkspaceId) -> Outcome<()> {
+    for _ in 0..TASKS / SLICE {
+        let mut tx = store.begin_team().await.map_err(|fault| fault.to_string())?;
+        tx.take_turn(workspace).await?;
+        let most = u32::try_from(SLICE)?;
+        for work in tx.running(workspace, Kind::Task, work::Status::Planned, most).await? {
+            let ended_at = Some(work.updated_at);
+            let result_summary = Some("done".to_owned());
+            tx.save_work(&Work { status: work::Status::Done, ended_at, result_summary, ..work }).await?;
+        }
+        tx.commit().await.map_err(|fault| fault.to_string())?;
+    }
+    Ok(())
+}
+
+/// A look at the whole team, again and again.
+async fn looks(store: &Store, name: &str, goal: &str) -> Outcome<()> {
+    let mut times = Vec::new();
+    for _ in 0..ROUNDS {
+        let begun = Instant::now();
+        says(store, Tool::Team, json!({ "operation": "state" })).await?;
+        times.push(begun.elapsed());
+    }
+    let figure = format!("{:.2} ms", median(times).as_secs_f64() * 1e3);
+    line(&format!("{name}: state, at {OPEN} open and {TASKS} past tasks"), &figure, goal);
+    Ok(())
+}
+
 async fn usage(store: &Store) -> Outcome<usize> {
     let limit = usize::try_from(20 * TASKS)?;
     let wanted = EventsWanted { log: Log::Usage, workspace: None, developer: None, after: None, limit };
     Ok(store.team_events(wanted).await.map_err(|fault| fault.to_string())?.len())
 }
 
-async fn measure(store: &Arc<Store>, name: &str, goal: &str) -> Outcome<()> {
+async fn measure(
+    store: &Arc<Store>,
+    workspace: &WorkspaceId,
+    name: &str,
+    goal: &str,
+    look: &str,
+) -> Outcome<()> {
     changes(store, name, goal).await?;
     let before = usage(store).await?;
     crowd(store, name).await?;
     let lost = before + usize::try_from(AGENTS * 41)? - usage(store).await?;
     line(&format!("{name}: calls that were not written down"), &lost.to_string(), "0");
-    Ok(())
+    settle(store, workspace).await?;
+    looks(store, name, look).await
 }
 
 #[tokio::main]
@@ -119,7 +162,8 @@ async fn main() -> Outcome<()> {
     let store = Store::open("sqlite:team.db", place.path()).await?;
     let ids = (WorkspaceId::from_random([1; 10]), DeveloperId::from_random([2; 10]));
     store.found_local(&ids.0, &ids.1, SystemClock.now()).await.map_err(|fault| fault.to_string())?;
-    for number in 0..TASKS {
+    // Those that are ended before the team is looked at, and those that are open then.
+    for number in 0..TASKS + OPEN {
         says(&store, Tool::Task, about("plan", number)).await?;
     }
     let server = covenant_testkit::postgres::database()?;
@@ -131,9 +175,9 @@ async fn main() -> Outcome<()> {
         }
         None => None,
     };
-    measure(&store, "SQLite", "at most 2 ms").await?;
+    measure(&store, &ids.0, "SQLite", "at most 2 ms", "at most 20 ms").await?;
     if let Some(server) = server {
-        measure(&server, "PostgreSQL", "at most 4 ms").await?;
+        measure(&server, &ids.0, "PostgreSQL", "at most 4 ms", "at most 40 ms").await?;
     }
     Ok(())
 }

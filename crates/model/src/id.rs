@@ -117,6 +117,10 @@ id!(/// One decision or blocker.
     NoteId, "note_", "a note");
 id!(/// Something that happened in a team.
     EventId, "evt_", "an event");
+id!(/// One look at a team's running work for what is done twice.
+    ParallelAuditId, "audit_", "an audit");
+id!(/// One week of a team, told.
+    SummaryId, "sum_", "a summary");
 
 #[cfg(test)]
 mod tests {

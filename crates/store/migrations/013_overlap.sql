@@ -15,7 +15,8 @@ CREATE TABLE overlap_warnings (
     settled_at    BIGINT
 );
 
-CREATE INDEX overlap_warnings_at ON overlap_warnings (workspace_id, at, id);
+CREATE INDEX overlap_warnings_at ON overlap_warnings (workspace_id, at, id) WHERE status <> 'superseded';
+CREATE INDEX overlap_warnings_own ON overlap_warnings (developer_id, at, id) WHERE status = 'open';
 CREATE INDEX overlap_warnings_open ON overlap_warnings (developer_id, kind, title_key) WHERE status = 'open';
 
 -- What an agent made of each candidate of a check when its work began.

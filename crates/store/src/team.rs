@@ -1,5 +1,6 @@
 //! The doors to teams' records: a call is performed in one transaction, and whatever comes of it, one usage event is kept.
 
+mod audits;
 mod checks;
 mod contexts;
 mod events;
@@ -8,6 +9,9 @@ mod listing;
 mod members;
 mod orphans;
 mod sessions;
+mod sheaf;
+mod shelves;
+mod survey;
 mod transaction;
 mod warnings;
 mod work;

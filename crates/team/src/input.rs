@@ -80,7 +80,7 @@ impl Tool {
                 "end",
             ],
             Self::Note => &["decision", "blocker"],
-            Self::Team => &["feedback"],
+            Self::Team => &["state", "feedback", "audit_parallel_work", "generate_weekly_summary"],
             Self::Warning => &["dismiss"],
         }
     }
@@ -211,7 +211,10 @@ NoteKind {
 
 operations!(/// What is wanted of the team.
 TeamOperation {
+    State = "state",
     Feedback = "feedback",
+    AuditParallelWork = "audit_parallel_work",
+    GenerateWeeklySummary = "generate_weekly_summary",
 });
 
 operations!(/// What is wanted of a warning.

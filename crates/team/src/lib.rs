@@ -3,6 +3,7 @@
 //! The rules are pure ([`rules`]); what they are asked about is kept behind one port ([`port`]); [`perform()`] is the way of
 //! every call: read, decide, change, write down what happened.
 
+pub mod audit;
 pub mod event;
 pub mod input;
 mod operate;
@@ -13,6 +14,7 @@ pub mod rules;
 pub mod session;
 pub mod title;
 pub mod warning;
+pub mod week;
 pub mod work;
 
 pub use perform::{Request, outcome::Outcome, perform, unserved};

@@ -1,15 +1,20 @@
 //! Which operation a call is, and how the things it names are found: only its developer's own.
 
+mod audit;
 mod change;
 mod check;
 mod context;
 mod create;
+mod faces;
 mod files;
 mod look;
+mod lots;
 mod note;
 mod opening;
 mod people;
 mod session;
+mod state;
+mod summary;
 mod warning;
 
 use covenant_model::time::Timestamp;
@@ -50,7 +55,10 @@ pub(crate) async fn operate(tx: &mut impl TeamTx, seat: &Seat, call: &Call) -> D
         },
         Call::Note(input) => note::note(tx, seat, input).await,
         Call::Team(input) => match input.operation {
+            TeamOperation::State => state::state(tx, seat, input).await,
             TeamOperation::Feedback => note::feedback(tx, seat, input).await,
+            TeamOperation::AuditParallelWork => audit::audit(tx, seat).await,
+            TeamOperation::GenerateWeeklySummary => summary::generate(tx, seat).await,
         },
         Call::Warning(input) => match input.operation {
             WarningOperation::Dismiss => warning::dismiss(tx, seat, input).await,

@@ -76,8 +76,12 @@ impl<K> Match<K> {
 /// Whether somebody has to decide if it is the same work before the other starts: it is strong, still open, and nothing
 /// speaks against it.
 pub fn is_escalatable<K>(found: &Match<K>) -> bool {
+    found.open && is_same_work(found)
+}
+
+/// Whether it is strong and nothing speaks against it, be it open or over.
+pub fn is_same_work<K>(found: &Match<K>) -> bool {
     found.score >= ESCALATION
-        && found.open
         && !found.action_divergent
         && !found.component_divergent
         && !found.low_information

@@ -104,7 +104,10 @@ async fn record(tx: &mut impl TeamTx, request: &Request, seat: &Seat, outcome: &
     if matches!(envelope.status, Status::Warning | Status::Blocked) {
         let told = event(EventId::from_random(tx.draw()?));
         let feedback = GivenFeedback {
-            event: Event { payload: bounded(envelope.data.clone()), ..told },
+            event: Event {
+                payload: bounded(outcome.gist.clone().unwrap_or_else(|| envelope.data.clone())),
+                ..told
+            },
             tone: envelope.status.tone(),
             message: envelope.message.clone(),
             required_action: envelope.feedback.required_action.clone(),

@@ -2,6 +2,8 @@
 //!
 //! "Not found" is `Ok(None)`. Ids of other teams are found too: whether they may be used is a rule's to say.
 
+pub mod survey;
+
 use std::future::Future;
 
 use covenant_model::id::{
@@ -83,7 +85,7 @@ pub struct Note {
 pub type Kept<T> = Result<T, Broken>;
 
 /// One transaction on a team's records.
-pub trait TeamTx: Send {
+pub trait TeamTx: survey::Survey {
     /// Random bytes for an id.
     fn draw(&mut self) -> Kept<[u8; RANDOM_BYTES]>;
 

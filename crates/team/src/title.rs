@@ -26,6 +26,24 @@ pub fn key(title: &str) -> String {
     }
 }
 
+/// A text as others show it in a line of theirs: in one line, and at most so long.
+pub(crate) fn short(text: &str, most: usize) -> String {
+    let mut short = String::new();
+    for (count, word) in text.split(|sign: char| sign.is_whitespace() || sign.is_control()).enumerate() {
+        if !word.is_empty() {
+            short.push_str(if count > 0 && !short.is_empty() { " " } else { "" });
+            short.extend(word.chars().filter(|sign| !is_unseen(*sign)));
+        }
+        if short.len() > most.saturating_mul(4) {
+            break;
+        }
+    }
+    match short.char_indices().nth(most) {
+        None => short,
+        Some((end, _)) => format!("{}…", short.get(..end).unwrap_or_default().trim_end()),
+    }
+}
+
 /// Compatible forms of a sign as one, lower case, one space for many, and nothing that cannot be seen.
 fn fold(text: &str) -> String {
     let lower = text.nfkc().flat_map(char::to_lowercase).flat_map(|sign| match sign {
@@ -84,6 +102,21 @@ mod tests {
         ];
         for (one, other) in same {
             assert_eq!(key(one), key(other), "{one} and {other}");
+        }
+    }
+
+    #[test]
+    fn a_text_of_many_lines_is_shown_in_one() {
+        for (text, shown) in [
+            ("plain", "plain"),
+            (" a\tb\r\n\n c\u{0}d ", "a b c d"),
+            ("a\u{202e}b", "ab"),
+            ("0123456789", "0123456789"),
+            ("01234 67890", "01234 6789…"),
+            ("012345678 90", "012345678…"),
+            ("", ""),
+        ] {
+            assert_eq!(short(text, 10), shown, "{text:?}");
         }
     }
 

@@ -129,7 +129,8 @@ impl Status {
 }
 
 /// The id of a task or of a workstream.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum WorkId {
     /// Of a task.
     Task(TaskId),
@@ -167,6 +168,22 @@ impl WorkId {
         match self {
             Self::Task(id) => id.as_str(),
             Self::Workstream(id) => id.as_str(),
+        }
+    }
+}
+
+impl TryFrom<String> for WorkId {
+    type Error = BadId;
+    fn try_from(text: String) -> Result<Self, BadId> {
+        Self::parse(Kind::Task, &text).or_else(|_| Self::parse(Kind::Workstream, &text))
+    }
+}
+
+impl From<WorkId> for String {
+    fn from(id: WorkId) -> Self {
+        match id {
+            WorkId::Task(id) => id.into(),
+            WorkId::Workstream(id) => id.into(),
         }
     }
 }

@@ -53,7 +53,7 @@ impl Tool for TeamTool {
         let schema = Value::Object(input::schema(self.tool));
         ToolSpec::new(named(self.tool), about(self.tool), schema)
             .with("outputSchema", answer_schema())
-            .with("annotations", annotations(self.tool))
+            .with("annotations", annotations())
     }
 
     fn answering(&self) -> Option<Arc<dyn Answering>> {
@@ -192,7 +192,10 @@ fn about(tool: input::Tool) -> &'static str {
              snapshots of the repository (names and hashes, never contents), publish where you stand, and end it."
         }
         input::Tool::Note => "Record a decision, or a blocker, and what task or workstream it is about.",
-        input::Tool::Team => "Ask about the team: the warnings and blocks you were given lately.",
+        input::Tool::Team => {
+            "Ask about the team: its state and what you should do next, the warnings and blocks you were given lately, \
+             which running work is done twice, and a summary of the last 7 days."
+        }
         input::Tool::Warning => {
             "Put a warning about overlapping work aside, with a reason. It opens no start: candidates are judged with \
              scope_verdict when the work starts."
@@ -200,9 +203,9 @@ fn about(tool: input::Tool) -> &'static str {
     }
 }
 
-fn annotations(tool: input::Tool) -> Value {
-    let reads = tool == input::Tool::Team;
-    json!({ "readOnlyHint": reads, "destructiveHint": false, "idempotentHint": reads, "openWorldHint": false })
+/// Every one of them writes something down that others read.
+fn annotations() -> Value {
+    json!({ "readOnlyHint": false, "destructiveHint": false, "idempotentHint": false, "openWorldHint": false })
 }
 
 fn answer_schema() -> Value {

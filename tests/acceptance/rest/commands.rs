@@ -23,8 +23,10 @@ const LOCAL: [&str; 9] = [
 ];
 
 /// Operations that no command needs, each with the reason.
-const UNUSED: [(&str, &str); 7] = [
+const UNUSED: [(&str, &str); 9] = [
     ("callTeamTool", "it is for agents; people call a tool with `tools call`"),
+    ("showTeamState", "pages ask that; agents and people call `covibe_team`"),
+    ("auditParallelWork", "pages ask for that; agents and people call `covibe_team`"),
     ("openapi", "it is for programs that are written against the API"),
     ("docs", "it is for a browser"),
     ("showSession", "the pages of a browser ask that"),
@@ -62,6 +64,7 @@ fn people(run: &mut impl FnMut(&[&str]) -> Ran) {
     run(&["dashboard", "--no-open"]);
     run(&["team", "members"]);
     run(&["team", "events"]);
+    run(&["team", "summary"]);
     run(&["tokens", "create", "--for", "ada"]);
     let tokens = run(&["tokens", "list", "--json"]).json();
     run(&["tokens", "revoke", tokens[0]["id"].as_str().unwrap()]);

@@ -23,6 +23,8 @@ const BOOKS: [&str; 14] = [
     "work_events",
     "usage_events",
     "agent_feedback_events",
+    "parallel_audits",
+    "weekly_summaries",
     "workspaces",
 ];
 
@@ -152,6 +154,24 @@ impl<'h> Desk<'h> {
         self.done(token, "covibe_task", work("check"));
         let data = self.done(token, "covibe_task", work("start"));
         (word(&data, "task_id"), word(&data, "workstream_id"))
+    }
+
+    /// Starts a task although somebody may do the same already; its id.
+    #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "reads better where it is called with `json!`")]
+    pub(super) fn insisted(&self, token: &str, work: Value) -> String {
+        let with = |more: Value| {
+            let mut arguments = work.clone();
+            arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            self.call(token, "covibe_task", arguments)
+        };
+        with(json!({"operation": "check"}));
+        let mut told = with(json!({"operation": "start"}));
+        if told["status"] == "blocked" {
+            let (id, reason) = (&told["data"]["warning_id"], "We mean to do it twice.");
+            told = with(json!({"operation": "start", "warning_id": id, "confirmation_reason": reason}));
+        }
+        word(&told["data"], "task_id")
     }
 
     /// Checks, and starts a workstream of that title; its id.

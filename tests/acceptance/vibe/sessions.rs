@@ -163,7 +163,10 @@ fn calls(desk: &Desk<'_>, token: &str) -> Vec<(&'static str, Value)> {
         ("covibe_session", json!({"operation": "end"})),
         ("covibe_note", json!({"kind": "decision", "text": "x"})),
         ("covibe_note", json!({"kind": "blocker", "text": "x"})),
+        ("covibe_team", json!({"operation": "state"})),
         ("covibe_team", json!({"operation": "feedback"})),
+        ("covibe_team", json!({"operation": "audit_parallel_work"})),
+        ("covibe_team", json!({"operation": "generate_weekly_summary"})),
     ]);
     calls
 }

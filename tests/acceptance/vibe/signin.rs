@@ -1,7 +1,7 @@
 //! People signing in in a browser: the operator by a link, others by an invite and a password; what their cookie opens, and what
 //! ends it.
 
-mod browser;
+pub(super) mod browser;
 
 use std::thread;
 

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use covenant_model::api::{Invited, Member, NewMember, NewWorkspace, Removed, TeamEvent, WorkspaceMade};
+use covenant_model::envelope::Envelope;
 use covenant_model::team::{Handle, Role, WorkspaceName};
 
 use crate::client::segment;
@@ -17,12 +18,18 @@ Examples:
   covenant team invite ada --role admin
   covenant team members
   covenant team events -n 20
+  covenant team summary
   covenant team remove ada";
 const EVENTS: &str = "\
 Examples:
   covenant team events                       # what changed, newest last
   covenant team events --kind feedback       # what agents were warned of
   covenant team events --kind usage -n 100 --json";
+const SUMMARY: &str = "\
+Examples:
+  covenant team summary                # the last seven days, as Markdown
+  covenant team summary > week.md
+  covenant team summary --json";
 const INIT: &str = "\
 Examples:
   covenant team init acme
@@ -57,6 +64,9 @@ pub(crate) enum Team {
     Invite(Invite),
     Members(Members),
     Events(Events),
+    /// Tell the last seven days of your workspace.
+    #[command(after_help = SUMMARY)]
+    Summary,
     Remove(Remove),
 }
 
@@ -169,6 +179,7 @@ impl Team {
             Self::Invite(invite) => invite.run(setting),
             Self::Members(members) => members.run(setting),
             Self::Events(events) => events.run(setting),
+            Self::Summary => summary(setting),
             Self::Remove(remove) => remove.run(setting),
         }
     }
@@ -261,6 +272,19 @@ impl Events {
         table.print()?;
         Ok(Exit::Done)
     }
+}
+
+fn summary(setting: &Setting) -> Result<Exit, Failure> {
+    let told: Envelope = setting.client()?.post("/api/weekly-summary", &serde_json::json!({}))?;
+    if setting.json() {
+        print::json(&told.data)?;
+        return Ok(Exit::Done);
+    }
+    let markdown = told.data.get("markdown").and_then(serde_json::Value::as_str).unwrap_or_default();
+    for line in markdown.lines() {
+        print::line(&print::escape(line))?;
+    }
+    Ok(Exit::Done)
 }
 
 impl Members {

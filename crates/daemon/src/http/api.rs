@@ -16,5 +16,6 @@ pub(crate) mod session;
 pub(crate) mod status;
 pub(crate) mod team;
 pub(crate) mod team_events;
+pub(crate) mod team_state;
 pub(crate) mod tokens;
 pub(crate) mod tools;

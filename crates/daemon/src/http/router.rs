@@ -11,7 +11,7 @@ use http::StatusCode;
 
 use super::api::{
     agents, approvals, audit, capabilities, clients, covibe, intents, memory, scripts, secrets, servers,
-    session, status, team, team_events, tokens, tools,
+    session, status, team, team_events, team_state, tokens, tools,
 };
 use super::reply::Failure;
 use super::{approval, openapi, signin, upgrade};
@@ -26,6 +26,9 @@ fn routes() -> Vec<(&'static str, MethodRouter<Arc<Daemon>>)> {
         // What is no upgrade is answered before anything is routed: see `mcp::answer`.
         ("/mcp", get(upgrade::mcp).post(upgrade::mcp).delete(upgrade::mcp)),
         ("/api/mcp", post(covibe::call)),
+        ("/api/state", get(team_state::state)),
+        ("/api/audit", post(team_state::audit)),
+        ("/api/weekly-summary", post(team_state::weekly_summary)),
         ("/approvals/{id}", get(approval::page)),
         ("/signin", get(signin::page).post(signin::sign_in)),
         ("/signout", post(signin::sign_out)),
@@ -92,7 +95,8 @@ fn routes() -> Vec<(&'static str, MethodRouter<Arc<Daemon>>)> {
 /// The router of both doors.
 pub(crate) fn router(daemon: Arc<Daemon>) -> Router {
     let routed = routes().into_iter().fold(Router::new(), |router, (path, methods)| {
-        router.route(path, if path.starts_with("/api/v1/") { asking(path, methods) } else { methods })
+        let described = path.starts_with("/api/") && path != "/api/mcp";
+        router.route(path, if described { asking(path, methods) } else { methods })
     });
     routed.fallback(no_route).method_not_allowed_fallback(no_method).with_state(daemon)
 }

@@ -1,7 +1,8 @@
-//! Checks, of which the newest counts, and notes, which are only ever added.
+//! Checks, of which the newest counts, and notes, which are only ever added and listed.
 
-use covenant_model::id::{AgentSessionId, DeveloperId, WarningId};
+use covenant_model::id::{AgentSessionId, DeveloperId, WarningId, WorkspaceId};
 use covenant_model::time::Timestamp;
+use covenant_team::input::NoteKind;
 use covenant_team::port::{Check, Note};
 use covenant_team::work::{Kind, WorkId};
 
@@ -36,8 +37,11 @@ const LATEST_PLANNED: &str = concat!(
 const ADD_NOTE: &str = "INSERT INTO notes (id, workspace_id, developer_id, session_id, kind, text, subject_id, at) \
                         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
+const NOTES: &str = "SELECT id, workspace_id, developer_id, session_id, kind, text, subject_id, at FROM notes \
+                     WHERE workspace_id = $1 AND kind = $2 AND at >= $3 ORDER BY at DESC, id DESC LIMIT $4";
+
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[LATEST, LATEST_PLANNED];
+pub(super) const STATEMENTS: &[&str] = &[LATEST, LATEST_PLANNED, NOTES];
 
 /// Keeps a check.
 pub(super) async fn add(tx: &mut Tx, check: &Check) -> Result<(), DbError> {
@@ -110,4 +114,31 @@ pub(super) async fn add_note(tx: &mut Tx, note: &Note) -> Result<(), DbError> {
         note.at.into(),
     ];
     tx.execute(ADD_NOTE, values).await.map(drop)
+}
+
+/// Notes of that kind since then, newest first.
+pub(super) async fn notes(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    kind: NoteKind,
+    since: Timestamp,
+    most: u32,
+) -> Result<Vec<Note>, DbError> {
+    let values = vec![workspace.as_str().into(), kind.as_str().into(), since.into(), u64::from(most).into()];
+    tx.query(NOTES, values).await?.iter().map(|row| note(kind, row)).collect()
+}
+
+fn note(kind: NoteKind, row: &Row) -> Result<Note, DbError> {
+    let record = Record::of("notes", row);
+    let work = record.text_or_none("subject_id")?.map(WorkId::try_from).transpose();
+    Ok(Note {
+        id: record.parse("id")?,
+        workspace: record.parse("workspace_id")?,
+        developer: record.parse("developer_id")?,
+        session: record.parse_or_none("session_id")?,
+        kind: kind.as_str(),
+        text: record.text("text")?.to_owned(),
+        work: work.map_err(|error| record.bad("subject_id", error))?,
+        at: record.moment("at")?,
+    })
 }

@@ -39,6 +39,13 @@ const CURRENT_OF: &str = concat!(
      AND superseded_by IS NULL AND revoked_at IS NULL ORDER BY created_at DESC, id DESC LIMIT $4"
 );
 
+const NEWEST: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM session_contexts WHERE developer_id = $1 AND superseded_by IS NULL AND revoked_at IS NULL \
+     ORDER BY created_at DESC, id DESC LIMIT 1"
+);
+
 /// Who publishes waits for whoever publishes for the same developer: otherwise neither would see the other's.
 const ALONE: &str = "UPDATE developers SET private = private WHERE id = $1";
 
@@ -49,7 +56,7 @@ const SUPERSEDE: &str = "UPDATE session_contexts SET superseded_by = $4 \
 const REVOKE: &str = "UPDATE session_contexts SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1";
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[ONE, CURRENT, CURRENT_OF, ALONE, SUPERSEDE, REVOKE];
+pub(super) const STATEMENTS: &[&str] = &[ONE, CURRENT, CURRENT_OF, NEWEST, ALONE, SUPERSEDE, REVOKE];
 
 /// The one with that id, whether or not it counts.
 pub(super) async fn find(tx: &mut Tx, id: &ContextId) -> Result<Option<SharedContext>, DbError> {
@@ -75,6 +82,12 @@ pub(super) async fn current(
         }
     };
     tx.query(sql, values).await?.iter().map(context).collect()
+}
+
+/// The newest of a developer that was neither withdrawn nor replaced, however old.
+pub(super) async fn newest(tx: &mut Tx, developer: &DeveloperId) -> Result<Option<SharedContext>, DbError> {
+    let rows = tx.query(NEWEST, vec![developer.as_str().into()]).await?;
+    rows.first().map(context).transpose()
 }
 
 /// Keeps a new one in place of those that developer published for the same repository and branch; which those were,

@@ -4,6 +4,7 @@ use covenant_model::id::{DeveloperId, WorkspaceId};
 use covenant_model::principal::{Kind, Principal};
 use covenant_team::port::Member;
 
+use super::sheaf;
 use crate::db::{DbError, Record, Row, Tx};
 
 /// The handle of whoever has none of their own: the operator, its clients and its agents.
@@ -17,6 +18,8 @@ const CALLED: &str = "SELECT id, workspace_id, handle, private FROM developers \
 
 /// Whoever was removed is still who did what is kept of it.
 const BY_ID: &str = "SELECT id, workspace_id, handle, private FROM developers WHERE id = $1";
+
+const THESE: &str = "SELECT id, workspace_id, handle, private FROM developers WHERE id IN ";
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[BY_HANDLE, CALLED, BY_ID];
@@ -41,13 +44,22 @@ pub(super) async fn with(tx: &mut Tx, id: &DeveloperId) -> Result<Option<Member>
     first(&tx.query(BY_ID, vec![id.as_str().into()]).await?)
 }
 
+/// Those with these ids, in no order.
+pub(super) async fn these(tx: &mut Tx, ids: &[DeveloperId]) -> Result<Vec<Member>, DbError> {
+    let ids: Vec<&str> = ids.iter().map(DeveloperId::as_str).collect();
+    sheaf::query(tx, THESE, &ids).await?.iter().map(of).collect()
+}
+
 fn first(rows: &[Row]) -> Result<Option<Member>, DbError> {
-    let Some(row) = rows.first() else { return Ok(None) };
+    rows.first().map(of).transpose()
+}
+
+fn of(row: &Row) -> Result<Member, DbError> {
     let record = Record::of("developers", row);
-    Ok(Some(Member {
+    Ok(Member {
         id: record.parse("id")?,
         workspace: record.parse("workspace_id")?,
         handle: record.text("handle")?.to_owned(),
         private: record.count("private")? > 0,
-    }))
+    })
 }

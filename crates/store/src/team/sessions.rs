@@ -2,6 +2,7 @@
 
 use covenant_model::id::{AgentSessionId, WorkspaceId};
 use covenant_model::time::Timestamp;
+use covenant_team::port::survey::Whose;
 use covenant_team::session::{Companion, Session, Snapshot};
 
 use super::{list, one, texts};
@@ -21,6 +22,27 @@ const ADD: &str = concat!(
 );
 
 const ONE: &str = concat!("SELECT ", columns!(), " FROM agent_sessions WHERE id = $1");
+
+const SEEN: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM agent_sessions WHERE workspace_id = $1 AND last_seen_at >= $2 \
+     ORDER BY last_seen_at DESC, id DESC LIMIT $3"
+);
+
+const SILENT: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM agent_sessions WHERE workspace_id = $1 AND ended_at IS NULL AND last_seen_at < $2 \
+     ORDER BY last_seen_at DESC, id DESC LIMIT $3"
+);
+
+const OWN_SILENT: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM agent_sessions WHERE developer_id = $1 AND ended_at IS NULL AND last_seen_at < $2 \
+     ORDER BY last_seen_at DESC, id DESC LIMIT $3"
+);
 
 /// Two calls in one session may come at once: whichever is later, what was over stays over, and nothing was seen earlier
 /// than it was.
@@ -47,12 +69,38 @@ const COMPANION: &str = "INSERT INTO companions (developer_id, version, repos, a
                          repos = COALESCE(excluded.repos, companions.repos), at = excluded.at";
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[ONE, SAVE, WORKTREES];
+pub(super) const STATEMENTS: &[&str] = &[ONE, SEEN, SILENT, OWN_SILENT, SAVE, WORKTREES];
 
 /// The one with that id.
 pub(super) async fn find(tx: &mut Tx, id: &AgentSessionId) -> Result<Option<Session>, DbError> {
     let rows = tx.query(ONE, vec![id.as_str().into()]).await?;
     rows.first().map(session).transpose()
+}
+
+/// Those that were heard of since then, newest first.
+pub(super) async fn seen(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    since: Timestamp,
+    most: u32,
+) -> Result<Vec<Session>, DbError> {
+    let values = vec![workspace.as_str().into(), since.into(), u64::from(most).into()];
+    tx.query(SEEN, values).await?.iter().map(session).collect()
+}
+
+/// Those that were not ended, and last heard of before that, newest first.
+pub(super) async fn silent(
+    tx: &mut Tx,
+    whose: Whose<'_>,
+    before: Timestamp,
+    most: u32,
+) -> Result<Vec<Session>, DbError> {
+    let (sql, id) = match whose {
+        Whose::Team(id) => (SILENT, id.as_str()),
+        Whose::Own(id) => (OWN_SILENT, id.as_str()),
+    };
+    let values = vec![id.into(), before.into(), u64::from(most).into()];
+    tx.query(sql, values).await?.iter().map(session).collect()
 }
 
 /// Keeps a new one.

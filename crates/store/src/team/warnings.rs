@@ -1,6 +1,8 @@
 //! Warnings, which are settled once, and verdicts, which are only ever added.
 
 use covenant_model::id::{CheckId, WarningId};
+use covenant_model::time::Timestamp;
+use covenant_team::port::survey::{Warned, Whose};
 use covenant_team::warning::{Judgement, Settled, Warning};
 use covenant_team::work::{Kind, WorkId};
 
@@ -28,11 +30,19 @@ const ONE: &str = concat!("SELECT ", columns!(), " FROM overlap_warnings WHERE i
 const SETTLE: &str =
     "UPDATE overlap_warnings SET status = $2, reason = $3, work_id = $4, settled_at = $5 WHERE id = $1";
 
+/// What a team was warned of since a moment, but for what a later look took the place of.
+const NEWEST: &str = "SELECT id, developer_id, kind, title, status, at FROM overlap_warnings \
+                      WHERE workspace_id = $1 AND status <> 'superseded' AND at >= $2 ORDER BY at DESC, id DESC LIMIT $3";
+
+/// What a developer was warned of since a moment and has made nothing of.
+const OWN: &str = "SELECT id, developer_id, kind, title, status, at FROM overlap_warnings \
+                   WHERE developer_id = $1 AND status = 'open' AND at >= $2 ORDER BY at DESC, id DESC LIMIT $3";
+
 const JUDGE: &str = "INSERT INTO scope_verdicts (check_id, work_id, candidate_id, workspace_id, developer_id, same_scope, \
                      reason, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[SUPERSEDE, ONE, SETTLE];
+pub(super) const STATEMENTS: &[&str] = &[SUPERSEDE, ONE, SETTLE, NEWEST, OWN];
 
 /// Keeps a warning in place of the open ones for the same title.
 pub(super) async fn add(tx: &mut Tx, warning: &Warning) -> Result<(), DbError> {
@@ -93,7 +103,34 @@ pub(super) async fn judge(tx: &mut Tx, judgement: &Judgement) -> Result<(), DbEr
     Ok(())
 }
 
-pub(super) fn warning(row: &Row) -> Result<Warning, DbError> {
+/// What a team, or one developer, was warned of since then, newest first.
+pub(super) async fn newest(
+    tx: &mut Tx,
+    whose: Whose<'_>,
+    since: Timestamp,
+    most: u32,
+) -> Result<Vec<Warned>, DbError> {
+    let (sql, id) = match whose {
+        Whose::Team(id) => (NEWEST, id.as_str()),
+        Whose::Own(id) => (OWN, id.as_str()),
+    };
+    let values = vec![id.into(), since.into(), u64::from(most).into()];
+    tx.query(sql, values).await?.iter().map(warned).collect()
+}
+
+fn warned(row: &Row) -> Result<Warned, DbError> {
+    let record = Record::of("overlap_warnings", row);
+    Ok(Warned {
+        id: record.parse("id")?,
+        developer: record.parse("developer_id")?,
+        kind: record.parse("kind")?,
+        title: record.text("title")?.to_owned(),
+        settled: record.parse("status")?,
+        at: record.moment("at")?,
+    })
+}
+
+fn warning(row: &Row) -> Result<Warning, DbError> {
     let record = Record::of("overlap_warnings", row);
     let kind: Kind = record.parse("kind")?;
     let settled: Settled = record.parse("status")?;

@@ -2,7 +2,7 @@
 
 use covenant_model::id::{AgentSessionId, DeveloperId, TaskId, WorkspaceId, WorkstreamId};
 use covenant_model::time::Timestamp;
-use covenant_team::work::{Action, Brief, Form, Kind, Work, WorkId};
+use covenant_team::work::{Action, Brief, Form, Kind, Status, Work, WorkId};
 
 use super::{list, one, texts};
 use crate::db::{DbError, Record, Row, Tx, Value};
@@ -113,6 +113,20 @@ const ENDED_WORKSTREAMS: &str = concat!(
 /// How much open work is read at once.
 const SLICE: u64 = 1_000;
 
+const TASKS_STANDING: &str = concat!(
+    "SELECT ",
+    task_columns!(),
+    " FROM tasks WHERE workspace_id = $1 AND status = $2 AND updated_at >= $3 \
+     ORDER BY updated_at DESC, id DESC LIMIT $4"
+);
+
+const WORKSTREAMS_STANDING: &str = concat!(
+    "SELECT ",
+    workstream_columns!(),
+    " FROM workstreams WHERE auto_created = 0 AND workspace_id = $1 AND status = $2 AND updated_at >= $3 \
+     ORDER BY updated_at DESC, id DESC LIMIT $4"
+);
+
 /// Tasks from before there were workstreams: so many, of any team.
 const ORPHANS: &str =
     concat!("SELECT ", task_columns!(), " FROM tasks WHERE workstream_id IS NULL ORDER BY id LIMIT $1");
@@ -126,13 +140,15 @@ pub(super) const STATEMENTS: &[&str] = &[
     TASK_BY_KEY,
     WORKSTREAM_BY_KEY,
     OPEN_TASKS,
-    ORPHANS,
     CHANGED_TASKS,
     CHANGED_WORKSTREAMS,
     OPEN_TASKS_OF,
     OPEN_WORKSTREAMS_OF,
     ENDED_TASKS,
     ENDED_WORKSTREAMS,
+    TASKS_STANDING,
+    WORKSTREAMS_STANDING,
+    ORPHANS,
 ];
 
 /// The one with that id.
@@ -222,6 +238,24 @@ pub(super) async fn ended(
     let before = before.map_or(i64::MAX.into(), Value::from);
     let rows = tx.query(sql, vec![workspace.as_str().into(), since.into(), upto.into(), before]).await?;
     rows.iter().map(|row| work(kind, row)).collect()
+}
+
+/// Work of that kind that stands so and changed no earlier than that, newest first. Containers are not among it.
+pub(super) async fn standing(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    kind: Kind,
+    status: Status,
+    since: Timestamp,
+    most: u32,
+) -> Result<Vec<Work>, DbError> {
+    let sql = match kind {
+        Kind::Task => TASKS_STANDING,
+        Kind::Workstream => WORKSTREAMS_STANDING,
+    };
+    let values =
+        vec![workspace.as_str().into(), status.as_str().into(), since.into(), u64::from(most).into()];
+    tx.query(sql, values).await?.iter().map(|row| work(kind, row)).collect()
 }
 
 /// Tasks that belong to no workstream, at most so many.

@@ -23,6 +23,7 @@ mod team_events;
 mod team_orphans;
 mod team_property;
 mod team_sessions;
+mod team_state;
 mod team_windows;
 mod tokens;
 

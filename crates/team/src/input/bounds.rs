@@ -39,7 +39,7 @@ pub const REPOS: usize = 256;
 pub const SNAPSHOT: usize = 1_000;
 /// The most items in one list of a context.
 pub const ITEMS: usize = 100;
-/// The most feedback that is told at once.
+/// The most rows of feedback, or of one list of the state, that are told at once.
 pub const FEEDBACK: u64 = 100;
 /// The longest life of a context, in hours.
 pub const TTL_HOURS: u64 = 168;

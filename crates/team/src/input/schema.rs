@@ -88,7 +88,11 @@ fn selects(tool: Tool) -> &'static str {
              do now; publish_context, get_context, revoke_context: where you and teammates stand; end: end it"
         }
         Tool::Note => "decision: what was decided; blocker: what stands in the way",
-        Tool::Team => "feedback: the warnings and blocks you were given lately",
+        Tool::Team => {
+            "state: what the team does, and what you should do next; feedback: the warnings and blocks you were given \
+             lately; audit_parallel_work: which running work is done twice; generate_weekly_summary: the last 7 days as \
+             Markdown"
+        }
         Tool::Warning => "dismiss: put a warning of yours aside, with a reason; it opens no start",
     }
 }
@@ -216,7 +220,7 @@ fn team() -> Value {
             "type": "integer",
             "minimum": 1,
             "maximum": bounds::FEEDBACK,
-            "description": "How many rows, the newest first; 20 unless told otherwise.",
+            "description": "For feedback and state: how many rows, of each list, the newest first; 20 of feedback and 50 of each list of the state unless told otherwise.",
         },
     })
 }

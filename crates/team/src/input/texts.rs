@@ -1,6 +1,6 @@
 //! Holds texts, lists and paths to their bounds. Whoever calls us may have passed no schema.
 
-use super::{Invalid, SessionInput, WorkInput, bounds};
+use super::{Invalid, SessionInput, TeamInput, WorkInput, bounds};
 use crate::title;
 use crate::work::Brief;
 
@@ -128,6 +128,15 @@ impl WorkInput {
     /// Why.
     pub(crate) fn why(&self) -> Result<String, Invalid> {
         required("reason", self.reason.as_ref(), bounds::REASON)
+    }
+}
+
+impl TeamInput {
+    /// How many rows are wanted; so many where nothing is said.
+    pub(crate) fn most(&self, usual: u32) -> Result<u32, Invalid> {
+        let limit = self.limit.unwrap_or(u64::from(usual));
+        let most = u32::try_from(limit).ok().filter(|_| (1..=bounds::FEEDBACK).contains(&limit));
+        most.ok_or_else(|| Invalid::new("limit", format!("is a whole number from 1 to {}", bounds::FEEDBACK)))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::port::{Note, TeamTx};
 use crate::work::WorkId;
 
 /// How many rows of feedback are told unless a call says otherwise.
-const FEW: u64 = 20;
+const FEW: u32 = 20;
 
 /// Writes a decision or a blocker down.
 pub(super) async fn note(tx: &mut impl TeamTx, seat: &Seat, input: &NoteInput) -> Done {
@@ -54,12 +54,8 @@ pub(super) async fn note(tx: &mut impl TeamTx, seat: &Seat, input: &NoteInput) -
 
 /// What the caller was told lately.
 pub(super) async fn feedback(tx: &mut impl TeamTx, seat: &Seat, input: &TeamInput) -> Done {
-    let limit = input.limit.unwrap_or(FEW);
-    if !(1..=bounds::FEEDBACK).contains(&limit) {
-        return Err(Invalid::new("limit", format!("is a whole number from 1 to {}", bounds::FEEDBACK)).into());
-    }
+    let most = input.most(FEW)?;
     let tone = input.feedback_type.map(FeedbackType::as_str);
-    let most = u32::try_from(limit).unwrap_or(u32::MAX);
     let told = tx.feedback(&seat.member.id, tone, most).await?;
     let told: Vec<Value> = told.iter().map(shown).collect();
     Ok(Outcome::ok(format!("Feedback events: {}.", told.len())).with("feedback", told))

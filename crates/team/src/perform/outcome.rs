@@ -16,6 +16,8 @@ pub struct Outcome {
     pub envelope: Envelope,
     /// What changed.
     pub changes: Vec<Change>,
+    /// What is kept as feedback in place of the answer's own data, where that is long.
+    pub(crate) gist: Option<Map<String, Value>>,
     /// What it was about.
     pub subject: Option<String>,
     /// The session it made; where nothing was done, the caller's own that it came in.
@@ -28,7 +30,15 @@ pub struct Outcome {
 
 impl Outcome {
     pub(crate) fn of(envelope: Envelope) -> Self {
-        Self { envelope, changes: Vec::new(), subject: None, session: None, ended_session: false, code: None }
+        Self {
+            envelope,
+            changes: Vec::new(),
+            gist: None,
+            subject: None,
+            session: None,
+            ended_session: false,
+            code: None,
+        }
     }
 
     pub(crate) fn ok(message: impl Into<String>) -> Self {
@@ -46,6 +56,12 @@ impl Outcome {
     /// The same, with one more thing to know.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.envelope = self.envelope.with(name, value);
+        self
+    }
+
+    /// The same, of which that is kept as feedback.
+    pub(crate) fn remembered(mut self, gist: Map<String, Value>) -> Self {
+        self.gist = Some(gist);
         self
     }
 

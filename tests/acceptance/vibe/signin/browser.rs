@@ -4,7 +4,7 @@ use covenant_testkit::http::exchange;
 use serde_json::Value;
 
 /// A browser.
-pub(super) struct Browser {
+pub(in crate::vibe) struct Browser {
     port: u16,
     /// The page's origin, and the host in it.
     origin: String,
@@ -14,38 +14,38 @@ pub(super) struct Browser {
 
 /// An answer.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
+pub(in crate::vibe) struct Answer {
+    pub(in crate::vibe) status: u16,
     head: String,
-    pub(super) body: String,
+    pub(in crate::vibe) body: String,
 }
 
 impl Browser {
-    pub(super) fn new(port: u16) -> Self {
+    pub(in crate::vibe) fn new(port: u16) -> Self {
         let host = format!("127.0.0.1:{port}");
         Self { port, origin: format!("http://{host}"), host, cookie: None }
     }
 
     /// The same, where what is typed is another address.
-    pub(super) fn at(self, origin: &str) -> Self {
+    pub(in crate::vibe) fn at(self, origin: &str) -> Self {
         let host = origin.split_once("://").unwrap().1.to_owned();
         Self { origin: origin.to_owned(), host, ..self }
     }
 
     /// The daemon is at another port now; cookies are known by name, and names by port.
-    pub(super) fn moved(&mut self, port: u16) {
+    pub(in crate::vibe) fn moved(&mut self, port: u16) {
         let value = self.cookie.take().unwrap().split_once('=').unwrap().1.to_owned();
         *self = Self { cookie: Some(format!("covenant_{port}={value}")), ..Self::new(port) };
     }
 
     #[track_caller]
-    pub(super) fn get(&mut self, path: &str) -> Answer {
+    pub(in crate::vibe) fn get(&mut self, path: &str) -> Answer {
         self.send("GET", path, "", "")
     }
 
     /// Sends a form.
     #[track_caller]
-    pub(super) fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub(in crate::vibe) fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
         let body: Vec<String> =
             fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
         let form = "Content-Type: application/x-www-form-urlencoded\r\n";
@@ -55,7 +55,7 @@ impl Browser {
 
     /// Sends exactly that, with its cookie; and takes what it is given.
     #[track_caller]
-    pub(super) fn send(&mut self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+    pub(in crate::vibe) fn send(&mut self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
         let cookie = self.cookie.as_ref().map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
         let head = format!("{method} {path} HTTP/1.0\r\nHost: {}\r\n{cookie}{headers}", self.host);
         let whole = exchange(self.port, &format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()));
@@ -71,20 +71,20 @@ impl Browser {
 
     /// The word of its session.
     #[track_caller]
-    pub(super) fn word(&mut self) -> String {
+    pub(in crate::vibe) fn word(&mut self) -> String {
         self.get("/api/v1/session").json()["csrf"].as_str().unwrap().to_owned()
     }
 }
 
 impl Answer {
     /// A header, by its name in any case.
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(in crate::vibe) fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().skip(1).filter_map(|line| line.split_once(": "));
         lines.filter(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
     }
 
     #[track_caller]
-    pub(super) fn json(&self) -> Value {
+    pub(in crate::vibe) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }

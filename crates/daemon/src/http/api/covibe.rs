@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use covenant_gate::{CallError, CallRequest, Caller, Context, Credential, Refusal};
+use covenant_gate::{CallError, CallRequest, Caller, Context, Credential, Redacted, Refusal};
 use covenant_model::envelope::{Envelope, Status};
 use covenant_model::json;
 use covenant_team::event::Unserved;
@@ -94,10 +94,8 @@ pub(crate) async fn call(
     match daemon.gate.call(admitted, CallRequest { name: tool, arguments }, Context::new(cancel)).await {
         Ok(result) => {
             let status = result.refused().map_or(StatusCode::OK, status);
-            let text = match serde_json::from_str::<Told>(result.json().get()) {
-                Ok(Told { envelope }) => envelope.to_text(),
-                Err(_) => result.json().get().to_owned(),
-            };
+            let text =
+                envelope(&result).map_or_else(|| result.json().get().to_owned(), |told| told.to_text());
             let mut response = reply::raw_json_with(status, text);
             if let Some(refusal) = result.refused() {
                 response.headers_mut().extend(Failure::from(refusal.clone()).headers());
@@ -109,6 +107,11 @@ pub(crate) async fn call(
             told(&daemon, &fault.into(), "Call again; the daemon's log has the reason.")
         }
     }
+}
+
+/// The envelope that a tool of a team answered.
+pub(super) fn envelope(result: &Redacted) -> Option<Envelope> {
+    serde_json::from_str::<Told>(result.json().get()).ok().map(|told| told.envelope)
 }
 
 /// What is left of a refusal's status where its answer is a tool's own: arguments that do not fit, and what a person has to
