@@ -143,16 +143,21 @@ async fn usage(store: &Store) -> Outcome<usize> {
 async fn measure(
     store: &Arc<Store>,
     workspace: &WorkspaceId,
-    name: &str,
+    server: Option<&str>,
     goal: &str,
     look: &str,
 ) -> Outcome<()> {
+    let name = if server.is_some() { "PostgreSQL" } else { "SQLite" };
     changes(store, name, goal).await?;
     let before = usage(store).await?;
     crowd(store, name).await?;
     let lost = before + usize::try_from(AGENTS * 41)? - usage(store).await?;
     line(&format!("{name}: calls that were not written down"), &lost.to_string(), "0");
     settle(store, workspace).await?;
+    if let Some(url) = server {
+        // A server does so by itself, in time: nowhere do this many tasks end within seconds.
+        covenant_testkit::psql::execute(url, &["VACUUM ANALYZE".to_owned()]);
+    }
     looks(store, name, look).await
 }
 
@@ -171,13 +176,13 @@ async fn main() -> Outcome<()> {
         Some(url) => {
             let server = Store::open(&url, place.path()).await?;
             copy(&store, &server, &|_| {}).await?;
-            Some(server)
+            Some((server, url))
         }
         None => None,
     };
-    measure(&store, &ids.0, "SQLite", "at most 2 ms", "at most 20 ms").await?;
-    if let Some(server) = server {
-        measure(&server, &ids.0, "PostgreSQL", "at most 4 ms", "at most 40 ms").await?;
+    measure(&store, &ids.0, None, "at most 2 ms", "at most 20 ms").await?;
+    if let Some((server, url)) = server {
+        measure(&server, &ids.0, Some(&url), "at most 4 ms", "at most 40 ms").await?;
     }
     Ok(())
 }
