@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{home, unhurried};
 
 /// What is written down of a team.
-const BOOKS: [&str; 14] = [
+const BOOKS: [&str; 16] = [
     "tasks",
     "workstreams",
     "agent_sessions",
