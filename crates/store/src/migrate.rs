@@ -31,7 +31,7 @@ macro_rules! shared {
 }
 
 /// All of them, in order.
-static MIGRATIONS: [Migration; 12] = [
+static MIGRATIONS: [Migration; 13] = [
     shared!(1, "tokens", "001_tokens.sql"),
     shared!(2, "grants", "002_grants.sql"),
     shared!(3, "approvals", "003_approvals.sql"),
@@ -44,6 +44,7 @@ static MIGRATIONS: [Migration; 12] = [
     shared!(10, "identity", "010_identity.sql"),
     shared!(11, "work", "011_work.sql"),
     shared!(12, "people", "012_people.sql"),
+    shared!(14, "coordination", "014_coordination.sql"),
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -1,14 +1,18 @@
 //! The doors to teams' records: a call is performed in one transaction, and whatever comes of it, one usage event is kept.
 
 mod checks;
+mod claims;
 mod contexts;
+mod coordination;
 mod events;
 mod listing;
 mod members;
+mod messages;
 mod orphans;
 mod sessions;
 mod transaction;
 mod work;
+mod worktrees;
 
 use std::time::Duration;
 
@@ -133,6 +137,14 @@ fn texts(record: &Record<'_>, column: &str) -> Result<Vec<String>, DbError> {
 /// Details that were kept.
 fn details(record: &Record<'_>, column: &str) -> Result<Map<String, Json>, DbError> {
     serde_json::from_str(record.text(column)?).map_err(|error| record.bad(column, error))
+}
+
+/// An id that was kept; an empty text is none.
+fn or_none<T: std::str::FromStr<Err: std::fmt::Display>>(
+    record: &Record<'_>,
+    column: &str,
+) -> Result<Option<T>, DbError> {
+    if record.text(column)?.is_empty() { Ok(None) } else { record.parse(column).map(Some) }
 }
 
 /// One that has to be there, because it was read before.

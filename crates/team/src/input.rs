@@ -1,6 +1,7 @@
 //! What calls bring: their arguments, read, and held to their bounds. What is wrong is told by its field.
 
 pub mod bounds;
+pub(crate) mod coordination;
 mod schema;
 pub(crate) mod texts;
 
@@ -8,6 +9,7 @@ use covenant_model::id::{AgentSessionId, ContextId, TaskId, WorkstreamId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+pub use coordination::CoordinationInput;
 pub use schema::schema;
 
 use crate::work::{Action, Kind, Priority, TaskType};
@@ -41,11 +43,14 @@ pub enum Tool {
     Note,
     /// The team itself.
     Team,
+    /// What teammates keep for themselves for a while, and tell each other.
+    Coordination,
 }
 
 impl Tool {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Task, Self::Workstream, Self::Session, Self::Note, Self::Team];
+    pub const ALL: [Self; 6] =
+        [Self::Task, Self::Workstream, Self::Session, Self::Note, Self::Team, Self::Coordination];
 
     /// As agents call it.
     pub fn name(self) -> &'static str {
@@ -55,6 +60,7 @@ impl Tool {
             Self::Session => "covibe_session",
             Self::Note => "covibe_note",
             Self::Team => "covibe_team",
+            Self::Coordination => "covibe_coordination",
         }
     }
 
@@ -76,6 +82,7 @@ impl Tool {
             ],
             Self::Note => &["decision", "blocker"],
             Self::Team => &["feedback"],
+            Self::Coordination => CoordinationOperation::WORDS,
         }
     }
 
@@ -105,6 +112,8 @@ pub enum Call {
     Note(NoteInput),
     /// Of the team.
     Team(TeamInput),
+    /// Of coordination.
+    Coordination(Box<CoordinationInput>),
 }
 
 impl Call {
@@ -117,6 +126,7 @@ impl Call {
             Tool::Session => Self::Session(decode(arguments)?),
             Tool::Note => Self::Note(decode(arguments)?),
             Tool::Team => Self::Team(decode(arguments)?),
+            Tool::Coordination => Self::Coordination(decode(arguments)?),
         })
     }
 
@@ -127,6 +137,7 @@ impl Call {
             Self::Session(input) => input.session_id.as_ref(),
             Self::Note(input) => input.session_id.as_ref(),
             Self::Team(input) => input.session_id.as_ref(),
+            Self::Coordination(input) => input.session_id.as_ref(),
         }
     }
 
@@ -138,6 +149,7 @@ impl Call {
             Self::Session(input) => (Tool::Session, input.operation.as_str()),
             Self::Note(input) => (Tool::Note, input.kind.as_str()),
             Self::Team(input) => (Tool::Team, input.operation.as_str()),
+            Self::Coordination(input) => (Tool::Coordination, input.operation.as_str()),
         };
         format!("{}.{operation}", tool.name())
     }
@@ -159,6 +171,9 @@ macro_rules! operations {
         }
 
         impl $name {
+            /// All of them, as they are written.
+            pub const WORDS: &'static [&'static str] = &[$($word,)+];
+
             /// As it is written.
             pub fn as_str(self) -> &'static str {
                 match self {
@@ -201,6 +216,19 @@ NoteKind {
 operations!(/// What is wanted of the team.
 TeamOperation {
     Feedback = "feedback",
+});
+
+operations!(/// What is wanted of teammates.
+CoordinationOperation {
+    Announce = "announce",
+    Claim = "claim",
+    Release = "release",
+    Ask = "ask",
+    Reply = "reply",
+    Handoff = "handoff",
+    CheckConflicts = "check_conflicts",
+    Summary = "summary",
+    Inbox = "inbox",
 });
 
 operations!(/// What kind of feedback is wanted.

@@ -3,10 +3,12 @@
 //! The rules are pure ([`rules`]); what they are asked about is kept behind one port ([`port`]); [`perform()`] is the way of
 //! every call: read, decide, change, write down what happened.
 
+pub mod coordination;
 pub mod event;
 pub mod input;
 mod operate;
 pub mod overlap;
+pub mod pattern;
 mod perform;
 pub mod port;
 pub mod rules;

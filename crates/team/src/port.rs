@@ -2,6 +2,8 @@
 //!
 //! "Not found" is `Ok(None)`. Ids of other teams are found too: whether they may be used is a rule's to say.
 
+mod coordination;
+
 use std::future::Future;
 
 use covenant_model::id::{
@@ -10,6 +12,8 @@ use covenant_model::id::{
 };
 use covenant_model::principal::Principal;
 use covenant_model::time::Timestamp;
+
+pub use self::coordination::CoordinationTx;
 
 use crate::event::{Event, GivenFeedback};
 use crate::session::{Companion, Session, SharedContext, Snapshot};
@@ -81,7 +85,7 @@ pub struct Note {
 pub type Kept<T> = Result<T, Broken>;
 
 /// One transaction on a team's records.
-pub trait TeamTx: Send {
+pub trait TeamTx: CoordinationTx + Send {
     /// Random bytes for an id.
     fn draw(&mut self) -> Kept<[u8; RANDOM_BYTES]>;
 

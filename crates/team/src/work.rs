@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A text that is none of the words of its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not one of the words this can be")]
-pub struct BadWord(String);
+pub struct BadWord(pub(crate) String);
 
 /// A kind of thing that is one of a few words.
 macro_rules! words {
@@ -48,6 +48,7 @@ macro_rules! words {
         }
     };
 }
+pub(crate) use words;
 
 words!(/// What sort of work a task is. It informs, and decides nothing.
 TaskType {

@@ -193,6 +193,10 @@ fn about(tool: input::Tool) -> &'static str {
         }
         input::Tool::Note => "Record a decision, or a blocker, and what task or workstream it is about.",
         input::Tool::Team => "Ask about the team: the warnings and blocks you were given lately.",
+        input::Tool::Coordination => {
+            "Keep out of teammates' way and talk to them: claim paths before you change them and release them after, \
+             announce, ask and reply, hand work off with your context, check who works on paths, read your inbox."
+        }
     }
 }
 

@@ -13,6 +13,9 @@ async fn no_statement_reads_every_row_to_find_a_few() {
         sessions::STATEMENTS,
         contexts::STATEMENTS,
         events::STATEMENTS,
+        claims::STATEMENTS,
+        messages::STATEMENTS,
+        worktrees::STATEMENTS,
     ];
     for sql in all.into_iter().flatten().copied().chain([transaction::TURN]) {
         let most = (1..30).rev().find(|number| sql.contains(&format!("${number}"))).unwrap();

@@ -102,6 +102,7 @@ macro_rules! on {
         $this.kept(done)
     }};
 }
+pub(super) use on;
 
 impl TeamTx for TeamTransaction {
     fn draw(&mut self) -> Kept<[u8; RANDOM_BYTES]> {

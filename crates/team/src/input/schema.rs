@@ -1,6 +1,8 @@
 //! The schemas of the tools: one flat object each, `operation` an enum, and what each operation requires as a chain of
 //! `if`/`then`/`else` at the root. Some hosts drop tools whose schema begins with `oneOf`.
 
+mod coordination;
+
 use serde_json::{Map, Value, json};
 
 use super::{Tool, bounds};
@@ -45,6 +47,7 @@ pub fn schema(tool: Tool) -> Map<String, Value> {
         ),
         Tool::Note => (note(), &[]),
         Tool::Team => (team(), &[]),
+        Tool::Coordination => (coordination::properties(), coordination::NEEDS),
     };
     let selector = tool.selector();
     let words =
@@ -88,6 +91,7 @@ fn selects(tool: Tool) -> &'static str {
         }
         Tool::Note => "decision: what was decided; blocker: what stands in the way",
         Tool::Team => "feedback: the warnings and blocks you were given lately",
+        Tool::Coordination => coordination::SELECTS,
     }
 }
 
