@@ -85,6 +85,7 @@ fn every_tool_says_what_it_does_to_the_world() {
         ("covibe_session", [no, no, no, no]),
         ("covibe_note", [no, no, no, no]),
         ("covibe_team", [yes, no, yes, no]),
+        ("covibe_coordination", [no, no, no, no]),
     ]);
     let home = everything();
     let list = home.run(&["tools", "list", "--json"]).ok().json();

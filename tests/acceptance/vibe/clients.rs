@@ -8,7 +8,14 @@ use crate::installed;
 use crate::unhurried;
 
 /// What a developer's agent is offered, the clock of every caller aside.
-const TOOLS: [&str; 5] = ["covibe_note", "covibe_session", "covibe_task", "covibe_team", "covibe_workstream"];
+const TOOLS: [&str; 6] = [
+    "covibe_coordination",
+    "covibe_note",
+    "covibe_session",
+    "covibe_task",
+    "covibe_team",
+    "covibe_workstream",
+];
 
 /// The names among listed tools that are a team's.
 fn names(tools: &Value) -> Vec<&str> {

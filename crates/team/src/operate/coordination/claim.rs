@@ -58,24 +58,23 @@ async fn take(tx: &mut impl TeamTx, seat: &Seat, input: &CoordinationInput) -> D
     for collision in told {
         rows.push(shown(tx, seat, &mut faces, collision).await?);
     }
-    let outcome = match granted.is_empty() {
-        true => blocked(&rows, wanted.len()),
-        false => {
-            let claim = Claim {
-                id: ClaimId::from_random(tx.draw()?),
-                workspace: seat.member.workspace.clone(),
-                developer: seat.member.id.clone(),
-                session: seat.session.as_ref().map(|session| session.id.clone()),
-                repo,
-                paths: granted,
-                message,
-                minutes,
-                created_at: seat.now,
-                expires_at: seat.now.plus(Duration::from_mins(minutes)),
-                ending: None,
-            };
-            grant(tx, seat, claim, &open, refused.len()).await?
-        }
+    let outcome = if granted.is_empty() {
+        blocked(&rows, wanted.len())
+    } else {
+        let claim = Claim {
+            id: ClaimId::from_random(tx.draw()?),
+            workspace: seat.member.workspace.clone(),
+            developer: seat.member.id.clone(),
+            session: seat.session.as_ref().map(|session| session.id.clone()),
+            repo,
+            paths: granted,
+            message,
+            minutes,
+            created_at: seat.now,
+            expires_at: seat.now.plus(Duration::from_mins(minutes)),
+            ending: None,
+        };
+        grant(tx, seat, claim, &open, refused.len()).await?
     };
     Ok(outcome.with("refused", rows).with("left_out", left_out.len()))
 }
@@ -90,7 +89,7 @@ async fn grant(tx: &mut impl TeamTx, seat: &Seat, mut claim: Claim, open: &[Clai
     let status = if let Some(held) = same {
         let message = claim.message.take().or_else(|| held.message.clone());
         let (id, created_at) = (held.id.clone(), held.created_at);
-        claim = Claim { id, created_at, message, ..claim };
+        claim = Claim { id, message, created_at, ..claim };
         tx.save_claim(&claim).await?;
         "renewed"
     } else {

@@ -107,6 +107,6 @@ pub(super) fn said(message: &Message) -> Map<String, Value> {
         "message_id": message.id.as_str(),
         "message": excerpt(&message.text),
         "ask_id": message.ask.as_ref().map(AskId::as_str),
-        "to": message.to.as_ref().map_or("everybody", |_| "one"),
+        "to_everybody": message.to.is_none(),
     }))
 }
