@@ -5,6 +5,8 @@ mod books;
 mod bridge;
 mod clients;
 mod contexts;
+mod coordination;
+mod coordination_input;
 mod desk;
 mod feedback;
 mod guarded;

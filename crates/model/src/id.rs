@@ -115,6 +115,12 @@ id!(/// What an agent published of where it stands.
     ContextId, "ctx_", "a context");
 id!(/// One decision or blocker.
     NoteId, "note_", "a note");
+id!(/// A lease on paths of a repository.
+    ClaimId, "claim_", "a claim");
+id!(/// A question to a teammate, or to all of them.
+    AskId, "ask_", "an ask");
+id!(/// One message among teammates.
+    MessageId, "msg_", "a message");
 id!(/// Something that happened in a team.
     EventId, "evt_", "an event");
 id!(/// One look at a team's running work for what is done twice.

@@ -31,7 +31,7 @@ macro_rules! shared {
 }
 
 /// All of them, in order.
-static MIGRATIONS: [Migration; 14] = [
+static MIGRATIONS: [Migration; 15] = [
     shared!(1, "tokens", "001_tokens.sql"),
     shared!(2, "grants", "002_grants.sql"),
     shared!(3, "approvals", "003_approvals.sql"),
@@ -46,6 +46,7 @@ static MIGRATIONS: [Migration; 14] = [
     shared!(12, "people", "012_people.sql"),
     shared!(13, "overlap", "013_overlap.sql"),
     shared!(14, "state", "014_state.sql"),
+    shared!(15, "coordination", "015_coordination.sql"),
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

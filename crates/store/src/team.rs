@@ -2,11 +2,14 @@
 
 mod audits;
 mod checks;
+mod claims;
 mod contexts;
+mod coordination;
 mod events;
 mod likeness;
 mod listing;
 mod members;
+mod messages;
 mod orphans;
 mod sessions;
 mod sheaf;
@@ -15,6 +18,7 @@ mod survey;
 mod transaction;
 mod warnings;
 mod work;
+mod worktrees;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -142,6 +146,14 @@ fn texts(record: &Record<'_>, column: &str) -> Result<Vec<String>, DbError> {
 /// Details that were kept.
 fn details(record: &Record<'_>, column: &str) -> Result<Map<String, Json>, DbError> {
     serde_json::from_str(record.text(column)?).map_err(|error| record.bad(column, error))
+}
+
+/// An id that was kept; an empty text is none.
+fn or_none<T: std::str::FromStr<Err: std::fmt::Display>>(
+    record: &Record<'_>,
+    column: &str,
+) -> Result<Option<T>, DbError> {
+    if record.text(column)?.is_empty() { Ok(None) } else { record.parse(column).map(Some) }
 }
 
 /// One that has to be there, because it was read before.

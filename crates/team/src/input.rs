@@ -1,6 +1,7 @@
 //! What calls bring: their arguments, read, and held to their bounds. What is wrong is told by its field.
 
 pub mod bounds;
+pub(crate) mod coordination;
 mod schema;
 pub(crate) mod texts;
 
@@ -8,6 +9,7 @@ use covenant_model::id::{AgentSessionId, CheckId, ContextId, TaskId, WarningId, 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+pub use coordination::CoordinationInput;
 pub use schema::schema;
 
 use crate::warning::Verdict;
@@ -44,12 +46,21 @@ pub enum Tool {
     Team,
     /// Warnings.
     Warning,
+    /// What teammates keep for themselves for a while, and tell each other.
+    Coordination,
 }
 
 impl Tool {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Task, Self::Workstream, Self::Session, Self::Note, Self::Team, Self::Warning];
+    pub const ALL: [Self; 7] = [
+        Self::Task,
+        Self::Workstream,
+        Self::Session,
+        Self::Note,
+        Self::Team,
+        Self::Coordination,
+        Self::Warning,
+    ];
 
     /// As agents call it.
     pub fn name(self) -> &'static str {
@@ -60,6 +71,7 @@ impl Tool {
             Self::Note => "covibe_note",
             Self::Team => "covibe_team",
             Self::Warning => "covibe_warning",
+            Self::Coordination => "covibe_coordination",
         }
     }
 
@@ -82,6 +94,7 @@ impl Tool {
             Self::Note => &["decision", "blocker"],
             Self::Team => &["state", "feedback", "audit_parallel_work", "generate_weekly_summary"],
             Self::Warning => &["dismiss"],
+            Self::Coordination => CoordinationOperation::WORDS,
         }
     }
 
@@ -113,6 +126,8 @@ pub enum Call {
     Team(TeamInput),
     /// Of a warning.
     Warning(WarningInput),
+    /// Of coordination.
+    Coordination(Box<CoordinationInput>),
 }
 
 impl Call {
@@ -126,6 +141,7 @@ impl Call {
             Tool::Note => Self::Note(decode(arguments)?),
             Tool::Team => Self::Team(decode(arguments)?),
             Tool::Warning => Self::Warning(decode(arguments)?),
+            Tool::Coordination => Self::Coordination(decode(arguments)?),
         })
     }
 
@@ -137,6 +153,7 @@ impl Call {
             Self::Note(input) => input.session_id.as_ref(),
             Self::Team(input) => input.session_id.as_ref(),
             Self::Warning(input) => input.session_id.as_ref(),
+            Self::Coordination(input) => input.session_id.as_ref(),
         }
     }
 
@@ -149,6 +166,7 @@ impl Call {
             Self::Note(input) => (Tool::Note, input.kind.as_str()),
             Self::Team(input) => (Tool::Team, input.operation.as_str()),
             Self::Warning(input) => (Tool::Warning, input.operation.as_str()),
+            Self::Coordination(input) => (Tool::Coordination, input.operation.as_str()),
         };
         format!("{}.{operation}", tool.name())
     }
@@ -170,6 +188,9 @@ macro_rules! operations {
         }
 
         impl $name {
+            /// All of them, as they are written.
+            pub const WORDS: &'static [&'static str] = &[$($word,)+];
+
             /// As it is written.
             pub fn as_str(self) -> &'static str {
                 match self {
@@ -220,6 +241,19 @@ TeamOperation {
 operations!(/// What is wanted of a warning.
 WarningOperation {
     Dismiss = "dismiss",
+});
+
+operations!(/// What is wanted of teammates.
+CoordinationOperation {
+    Announce = "announce",
+    Claim = "claim",
+    Release = "release",
+    Ask = "ask",
+    Reply = "reply",
+    Handoff = "handoff",
+    CheckConflicts = "check_conflicts",
+    Summary = "summary",
+    Inbox = "inbox",
 });
 
 operations!(/// What kind of feedback is wanted.

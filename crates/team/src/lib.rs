@@ -4,10 +4,12 @@
 //! every call: read, decide, change, write down what happened.
 
 pub mod audit;
+pub mod coordination;
 pub mod event;
 pub mod input;
 mod operate;
 pub mod overlap;
+pub mod pattern;
 mod perform;
 pub mod port;
 pub mod rules;

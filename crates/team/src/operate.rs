@@ -4,6 +4,7 @@ mod audit;
 mod change;
 mod check;
 mod context;
+mod coordination;
 mod create;
 mod faces;
 mod files;
@@ -17,6 +18,7 @@ mod state;
 mod summary;
 mod warning;
 
+use covenant_model::id::DeveloperId;
 use covenant_model::time::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -25,7 +27,8 @@ use crate::input::{
 };
 use crate::perform::Seat;
 use crate::perform::outcome::{Denied, Outcome, Stop};
-use crate::port::TeamTx;
+use crate::port::{Member, TeamTx};
+use crate::rules::privacy;
 use crate::work::{Kind, Work, WorkId};
 
 /// What an operation comes to.
@@ -54,6 +57,7 @@ pub(crate) async fn operate(tx: &mut impl TeamTx, seat: &Seat, call: &Call) -> D
             SessionOperation::End => session::end(tx, seat).await,
         },
         Call::Note(input) => note::note(tx, seat, input).await,
+        Call::Coordination(input) => coordination::coordinate(tx, seat, input).await,
         Call::Team(input) => match input.operation {
             TeamOperation::State => state::state(tx, seat, input).await,
             TeamOperation::Feedback => note::feedback(tx, seat, input).await,
@@ -70,6 +74,28 @@ pub(crate) async fn operate(tx: &mut impl TeamTx, seat: &Seat, call: &Call) -> D
 async fn own(tx: &mut impl TeamTx, seat: &Seat, id: &WorkId) -> Result<Work, Stop> {
     let found = tx.work(id).await?.filter(|work| work.developer == seat.member.id);
     found.ok_or_else(|| Denied::missing(id.kind().as_str(), id.as_str()).into())
+}
+
+/// The member of the caller's team with that handle. Of a private one it is not told that there is one.
+async fn teammate(tx: &mut impl TeamTx, seat: &Seat, handle: &str) -> Result<Member, Stop> {
+    let handle = handle.trim_start_matches('@');
+    let member = tx.member_called(&seat.member.workspace, handle).await?;
+    member.filter(|member| !privacy::is_hidden(member, &seat.member.id)).ok_or_else(|| {
+        let message = format!("There is no developer `{handle}` in your team.");
+        let action = "Use the handle of a teammate; covenant team members lists them.";
+        Denied::new("no_developer", message, action).into()
+    })
+}
+
+/// Who that is, also when it was removed.
+async fn author(tx: &mut impl TeamTx, seat: &Seat, id: &DeveloperId) -> Result<Member, Stop> {
+    let found = tx.member_with(id).await?;
+    Ok(found.unwrap_or_else(|| Member {
+        id: id.clone(),
+        workspace: seat.member.workspace.clone(),
+        handle: String::new(),
+        private: true,
+    }))
 }
 
 /// The id of the work that a call is about.

@@ -2,6 +2,7 @@
 //!
 //! "Not found" is `Ok(None)`. Ids of other teams are found too: whether they may be used is a rule's to say.
 
+mod coordination;
 pub mod survey;
 
 use std::future::Future;
@@ -12,6 +13,8 @@ use covenant_model::id::{
 };
 use covenant_model::principal::Principal;
 use covenant_model::time::Timestamp;
+
+pub use self::coordination::CoordinationTx;
 
 use crate::event::{Event, GivenFeedback};
 use crate::overlap::{Among, Match, Query};
@@ -85,7 +88,7 @@ pub struct Note {
 pub type Kept<T> = Result<T, Broken>;
 
 /// One transaction on a team's records.
-pub trait TeamTx: survey::Survey {
+pub trait TeamTx: survey::Survey + CoordinationTx + Send {
     /// Random bytes for an id.
     fn draw(&mut self) -> Kept<[u8; RANDOM_BYTES]>;
 
@@ -172,13 +175,6 @@ pub trait TeamTx: survey::Survey {
     fn save_session(&mut self, session: &Session) -> impl Future<Output = Kept<()>> + Send;
     /// Keeps how a repository looks, in place of what was known of the same repository, branch and worktree by the same session.
     fn save_snapshot(&mut self, snapshot: &Snapshot) -> impl Future<Output = Kept<()>> + Send;
-    /// How repositories of a team looked since that moment, the newest first, at most so many.
-    fn worktrees(
-        &mut self,
-        workspace: &WorkspaceId,
-        since: Timestamp,
-        most: u32,
-    ) -> impl Future<Output = Kept<Vec<Snapshot>>> + Send;
     /// Keeps a companion's sign of life; what it does not say stays.
     fn save_companion(&mut self, companion: &Companion) -> impl Future<Output = Kept<()>> + Send;
 

@@ -1,5 +1,6 @@
 //! What may be done when: pure functions, tried by tables. None of them reads a clock.
 
+pub mod lease;
 pub mod next;
 pub mod parallel;
 pub mod privacy;

@@ -47,7 +47,6 @@ macro_rules! words {
         }
     };
 }
-
 pub(crate) use words;
 
 words!(/// What sort of work a task is. It informs, and decides nothing.

@@ -200,6 +200,10 @@ fn about(tool: input::Tool) -> &'static str {
             "Put a warning about overlapping work aside, with a reason. It opens no start: candidates are judged with \
              scope_verdict when the work starts."
         }
+        input::Tool::Coordination => {
+            "Keep out of teammates' way and talk to them: claim paths before you change them and release them after, \
+             announce, ask and reply, hand work off with your context, check who works on paths, read your inbox."
+        }
     }
 }
 

@@ -161,6 +161,19 @@ const TABLE: &[Row] = &[
         || json!({"operation": "feedback"}),
         |_| vec![json!({"operation": "feedback", "limit": 100})],
     ),
+    (
+        "covibe_coordination",
+        || json!({"operation": "announce", "message": "x"}),
+        |form| {
+            vec![
+                json!({"operation": "announce", "message": form}),
+                json!({"operation": "claim", "paths": ["a"], "repo": form, "message": form}),
+                json!({"operation": "ask", "message": form, "to": form}),
+                json!({"operation": "summary"}),
+                json!({"operation": "inbox"}),
+            ]
+        },
+    ),
     ("script_list", || json!({}), |_| vec![json!({})]),
     ("script_reload", || json!({}), |_| vec![json!({})]),
     (

@@ -86,6 +86,7 @@ fn every_tool_says_what_it_does_to_the_world() {
         ("covibe_note", [no, no, no, no]),
         ("covibe_team", [yes, no, yes, no]),
         ("covibe_warning", [no, no, no, no]),
+        ("covibe_coordination", [no, no, no, no]),
     ]);
     let home = everything();
     let list = home.run(&["tools", "list", "--json"]).ok().json();

@@ -8,8 +8,15 @@ use crate::installed;
 use crate::unhurried;
 
 /// What a developer's agent is offered, the clock of every caller aside.
-const TOOLS: [&str; 6] =
-    ["covibe_note", "covibe_session", "covibe_task", "covibe_team", "covibe_warning", "covibe_workstream"];
+const TOOLS: [&str; 7] = [
+    "covibe_coordination",
+    "covibe_note",
+    "covibe_session",
+    "covibe_task",
+    "covibe_team",
+    "covibe_warning",
+    "covibe_workstream",
+];
 
 /// The names among listed tools that are a team's.
 fn names(tools: &Value) -> Vec<&str> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{home, unhurried};
 
 /// What is written down of a team.
-const BOOKS: [&str; 16] = [
+const BOOKS: [&str; 20] = [
     "tasks",
     "workstreams",
     "agent_sessions",
@@ -17,6 +17,10 @@ const BOOKS: [&str; 16] = [
     "companions",
     "session_contexts",
     "notes",
+    "claims",
+    "claim_waits",
+    "messages",
+    "inboxes",
     "preflight_checks",
     "overlap_warnings",
     "scope_verdicts",

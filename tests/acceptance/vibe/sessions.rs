@@ -167,6 +167,13 @@ fn calls(desk: &Desk<'_>, token: &str) -> Vec<(&'static str, Value)> {
         ("covibe_team", json!({"operation": "feedback"})),
         ("covibe_team", json!({"operation": "audit_parallel_work"})),
         ("covibe_team", json!({"operation": "generate_weekly_summary"})),
+        ("covibe_coordination", json!({"operation": "announce", "message": "x"})),
+        ("covibe_coordination", json!({"operation": "claim", "paths": ["a"]})),
+        ("covibe_coordination", json!({"operation": "release", "paths": ["a"]})),
+        ("covibe_coordination", json!({"operation": "ask", "message": "x"})),
+        ("covibe_coordination", json!({"operation": "check_conflicts", "paths": ["a"]})),
+        ("covibe_coordination", json!({"operation": "summary"})),
+        ("covibe_coordination", json!({"operation": "inbox"})),
     ]);
     calls
 }

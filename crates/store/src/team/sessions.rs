@@ -5,7 +5,7 @@ use covenant_model::time::Timestamp;
 use covenant_team::port::survey::Whose;
 use covenant_team::session::{Companion, Session, Snapshot};
 
-use super::{list, one, texts};
+use super::{list, one};
 use crate::db::{DbError, Record, Row, Tx};
 
 macro_rules! columns {
@@ -58,18 +58,13 @@ const SNAPSHOT: &str = "INSERT INTO local_worktrees (developer_id, session_id, r
                         unpushed_files = excluded.unpushed_files, diff_hashes = excluded.diff_hashes, \
                         recent_commits = excluded.recent_commits, at = excluded.at";
 
-/// The newest of a team's.
-const WORKTREES: &str = "SELECT developer_id, session_id, repo, branch, worktree, workspace_id, dirty_files, unpushed_files, \
-                         diff_hashes, recent_commits, at FROM local_worktrees \
-                         WHERE workspace_id = $1 AND at >= $2 ORDER BY at DESC LIMIT $3";
-
 const COMPANION: &str = "INSERT INTO companions (developer_id, version, repos, at) VALUES ($1, $2, $3, $4) \
                          ON CONFLICT (developer_id) DO UPDATE SET \
                          version = COALESCE(excluded.version, companions.version), \
                          repos = COALESCE(excluded.repos, companions.repos), at = excluded.at";
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[ONE, SEEN, SILENT, OWN_SILENT, SAVE, WORKTREES];
+pub(super) const STATEMENTS: &[&str] = &[ONE, SEEN, SILENT, OWN_SILENT, SAVE];
 
 /// The one with that id.
 pub(super) async fn find(tx: &mut Tx, id: &AgentSessionId) -> Result<Option<Session>, DbError> {
@@ -144,36 +139,6 @@ pub(super) async fn save_snapshot(tx: &mut Tx, snapshot: &Snapshot) -> Result<()
         snapshot.at.into(),
     ];
     tx.execute(SNAPSHOT, values).await.map(drop)
-}
-
-/// How repositories of a team looked since that moment, the newest first.
-pub(super) async fn worktrees(
-    tx: &mut Tx,
-    workspace: &WorkspaceId,
-    since: Timestamp,
-    most: u32,
-) -> Result<Vec<Snapshot>, DbError> {
-    let values = vec![workspace.as_str().into(), since.into(), u64::from(most).into()];
-    tx.query(WORKTREES, values).await?.iter().map(snapshot).collect()
-}
-
-fn snapshot(row: &Row) -> Result<Snapshot, DbError> {
-    let record = Record::of("local_worktrees", row);
-    let session = record.text("session_id")?;
-    let session = (!session.is_empty()).then(|| session.parse()).transpose();
-    Ok(Snapshot {
-        workspace: record.parse("workspace_id")?,
-        developer: record.parse("developer_id")?,
-        session: session.map_err(|error| record.bad("session_id", error))?,
-        repo: record.text("repo")?.to_owned(),
-        branch: record.text("branch")?.to_owned(),
-        worktree: record.text("worktree")?.to_owned(),
-        dirty_files: texts(&record, "dirty_files")?,
-        unpushed_files: texts(&record, "unpushed_files")?,
-        diff_hashes: texts(&record, "diff_hashes")?,
-        recent_commits: texts(&record, "recent_commits")?,
-        at: record.moment("at")?,
-    })
 }
 
 /// Keeps a sign of life; what it does not say stays.

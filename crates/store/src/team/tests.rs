@@ -17,6 +17,9 @@ async fn no_statement_reads_every_row_to_find_a_few() {
         likeness::STATEMENTS,
         shelves::STATEMENTS,
         audits::STATEMENTS,
+        claims::STATEMENTS,
+        messages::STATEMENTS,
+        worktrees::STATEMENTS,
     ];
     for sql in all.into_iter().flatten().copied().chain([transaction::TURN]) {
         let most = (1..30).rev().find(|number| sql.contains(&format!("${number}"))).unwrap();

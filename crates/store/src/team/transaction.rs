@@ -246,15 +246,6 @@ impl TeamTx for TeamTransaction {
         on!(self, sessions::save_snapshot(snapshot))
     }
 
-    async fn worktrees(
-        &mut self,
-        workspace: &WorkspaceId,
-        since: Timestamp,
-        most: u32,
-    ) -> Kept<Vec<Snapshot>> {
-        on!(self, sessions::worktrees(workspace, since, most))
-    }
-
     async fn save_companion(&mut self, companion: &Companion) -> Kept<()> {
         on!(self, sessions::save_companion(companion))
     }

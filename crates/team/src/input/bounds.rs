@@ -45,3 +45,20 @@ pub const FEEDBACK: u64 = 100;
 pub const TTL_HOURS: u64 = 168;
 /// The most bytes of a whole context, as it is kept.
 pub const CONTEXT: usize = 128 * 1024;
+
+/// The most paths of a claim.
+pub const CLAIM_PATHS: usize = 64;
+/// The most `*` and `**` in one path of a claim.
+pub const STARS: usize = 16;
+/// The most claims that one developer holds at a time.
+pub const CLAIMS: usize = 200;
+/// The most claims that a team holds at a time.
+pub const TEAM_CLAIMS: usize = 5_000;
+/// The longest life of a claim that nobody renews, in minutes.
+pub const TTL_MINUTES: u64 = 1_440;
+/// The longest message to teammates.
+pub const MESSAGE: usize = 2_000;
+/// The most replies to one ask.
+pub const REPLIES: usize = 100;
+/// The most messages that are told at once.
+pub const INBOX: u64 = 100;

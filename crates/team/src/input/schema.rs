@@ -1,6 +1,8 @@
 //! The schemas of the tools: one flat object each, `operation` an enum, and what each operation requires as a chain of
 //! `if`/`then`/`else` at the root. Some hosts drop tools whose schema begins with `oneOf`.
 
+mod coordination;
+
 use serde_json::{Map, Value, json};
 
 use super::{Tool, bounds};
@@ -46,6 +48,7 @@ pub fn schema(tool: Tool) -> Map<String, Value> {
         Tool::Note => (note(), &[]),
         Tool::Team => (team(), &[]),
         Tool::Warning => (warning(), &[("dismiss", &["warning_id", "reason"])]),
+        Tool::Coordination => (coordination::properties(), coordination::NEEDS),
     };
     let selector = tool.selector();
     let words =
@@ -94,6 +97,7 @@ fn selects(tool: Tool) -> &'static str {
              Markdown"
         }
         Tool::Warning => "dismiss: put a warning of yours aside, with a reason; it opens no start",
+        Tool::Coordination => coordination::SELECTS,
     }
 }
 

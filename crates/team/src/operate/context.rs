@@ -6,7 +6,7 @@ use covenant_model::id::{AgentSessionId, ContextId, TaskId};
 use serde_json::{Value, json};
 
 use super::people::People;
-use super::{Done, details, moment};
+use super::{Done, details, moment, teammate};
 use crate::input::{Invalid, SessionInput, bounds, texts};
 use crate::perform::Seat;
 use crate::perform::outcome::{Denied, Outcome, Stop};
@@ -102,11 +102,8 @@ pub(super) async fn get(tx: &mut impl TeamTx, seat: &Seat, input: &SessionInput)
     match (handle, &input.context_id) {
         (Some(_), Some(_)) => Err(Invalid::new("context_id", "and `handle` cannot both be given").into()),
         (Some(handle), None) => {
-            let handle = handle.trim_start_matches('@');
-            let member = tx.member_called(&seat.member.workspace, handle).await?;
-            // Of a private developer it is not told that there is one.
-            let member = member.filter(|member| !privacy::is_hidden(member, &seat.member.id));
-            let Some(member) = member else { return Err(unknown(handle)) };
+            let member = teammate(tx, seat, &handle).await?;
+            let handle = member.handle.as_str();
             let newest = tx.contexts(&seat.member.workspace, Some(&member.id), seat.now, 1).await?;
             let Some(context) = newest.first() else {
                 let none = format!("{handle} has no active context.");
@@ -154,13 +151,8 @@ async fn everybodys(tx: &mut impl TeamTx, seat: &Seat) -> Done {
     Ok(Outcome::ok(message).with("contexts", listed).with("left_out", left_out))
 }
 
-fn unknown(handle: &str) -> Stop {
-    let message = format!("There is no developer `{handle}` in your team.");
-    Denied::new("no_developer", message, "Use the handle of a teammate; covenant team members lists them.")
-        .into()
-}
-
-fn counts(context: &SharedContext, seat: &Seat) -> bool {
+/// Whether a context counts now.
+pub(super) fn counts(context: &SharedContext, seat: &Seat) -> bool {
     context.revoked_at.is_none() && context.superseded_by.is_none() && context.expires_at > seat.now
 }
 

@@ -4,6 +4,7 @@ use covenant_model::id::AgentSessionId;
 use covenant_model::principal::AgentType;
 use serde_json::{Map, Value, json};
 
+use super::coordination::{self, Listener};
 use super::{Done, details, files, moment};
 use crate::input::{Hashed, Invalid, SessionInput, bounds, texts};
 use crate::perform::Seat;
@@ -83,7 +84,8 @@ fn running(seat: &Seat) -> Result<&Session, Stop> {
     Ok(session)
 }
 
-fn over(session: &Session) -> Stop {
+/// It is over, and takes no more calls.
+pub(super) fn over(session: &Session) -> Stop {
     let message = format!("The session `{}` has ended.", session.id);
     Denied::new("session_ended", message, "Start a new one with operation \"start\".").into()
 }
@@ -97,7 +99,10 @@ pub(super) async fn heartbeat(tx: &mut impl TeamTx, seat: &Seat, input: &Session
     };
     let mut outcome = Outcome::ok("Heard.").with("last_seen_at", moment(seat.now));
     if seat.session.is_some() {
-        let session = running(seat)?;
+        running(seat)?;
+    }
+    coordination::notice(tx, seat).await?;
+    if let Some(session) = &seat.session {
         let was_stale = stale::is_stale(session, seat.now);
         let seen = seat.now.max(session.last_seen_at);
         outcome = Outcome::ok("The session goes on.")
@@ -105,6 +110,7 @@ pub(super) async fn heartbeat(tx: &mut impl TeamTx, seat: &Seat, input: &Session
             .with("status", "active")
             .with("was_stale", was_stale)
             .with("last_seen_at", moment(seen))
+            .with("renewed_claims", tx.renew_claims(&session.id, seat.now).await?)
             .about(&session.id);
     }
     if version.is_some() || repos.is_some() {
@@ -113,7 +119,8 @@ pub(super) async fn heartbeat(tx: &mut impl TeamTx, seat: &Seat, input: &Session
         tx.save_companion(&companion).await?;
         outcome = outcome.with("registered_repos", registered.map_or(Value::Null, Value::from));
     }
-    Ok(outcome)
+    let listener = if seat.session.is_some() { Listener::Agent } else { Listener::Machine };
+    coordination::tell(tx, seat, listener, outcome).await
 }
 
 /// How the repository looks where the agent works.
@@ -193,7 +200,7 @@ pub(super) async fn end(tx: &mut impl TeamTx, seat: &Seat) -> Done {
         .changed("session.ended", &session.id, "ended", Map::new())
         .about(&session.id);
     outcome.ended_session = true;
-    Ok(outcome)
+    coordination::let_go(tx, seat, &session.id, outcome).await
 }
 
 #[cfg(test)]

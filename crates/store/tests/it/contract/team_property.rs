@@ -21,17 +21,17 @@ use super::team::{developer, peopled};
 use super::{Bench, at, on_both};
 
 /// A small generator, so that a failure is told by one number.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+    pub(super) fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         usize::try_from((mixed ^ (mixed >> 31)) % u64::try_from(sides).unwrap()).unwrap()
     }
 
-    fn pick<'p>(&mut self, from: &'p [&'p str]) -> &'p str {
+    pub(super) fn pick<'p>(&mut self, from: &'p [&'p str]) -> &'p str {
         from[self.roll(from.len())]
     }
 }
@@ -194,6 +194,8 @@ impl Play {
                 put("warning_id", known.map_or("warn_nobodys", String::as_str).into());
                 put("reason", dice.pick(&["seen", "seen", " "]).into());
             }
+            // Has a game of its own.
+            Tool::Coordination => {}
             Tool::Team => {
                 put("limit", [1, 100, 0, 101][dice.roll(4)].into());
             }

@@ -14,7 +14,7 @@ use super::{Bench, at, on_both};
 
 const NOON: u64 = 1_800_000_000_000;
 
-async fn says(store: &Store, who: &str, tool: Tool, arguments: Value, now: Timestamp) -> Envelope {
+pub(super) async fn says(store: &Store, who: &str, tool: Tool, arguments: Value, now: Timestamp) -> Envelope {
     typed(store, who, None, tool, arguments, now).await
 }
 
@@ -31,7 +31,7 @@ async fn typed(
     store.perform(Request { principal, agent_type, call, now }).await.unwrap().envelope
 }
 
-fn later(seconds: u64) -> Timestamp {
+pub(super) fn later(seconds: u64) -> Timestamp {
     at(NOON).plus(Duration::from_secs(seconds))
 }
 

@@ -1,0 +1,161 @@
+//! Who is in the way on paths: claims that cover one of them, and repositories where files of them are changed.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::super::{Done, moment};
+use super::Faces;
+use super::expiry::kept;
+use crate::coordination::Claim;
+use crate::input::coordination::Wanted;
+use crate::input::{CoordinationInput, bounds};
+use crate::pattern::{Effort, Pattern};
+use crate::perform::Seat;
+use crate::perform::outcome::{Denied, Outcome, Stop};
+use crate::port::TeamTx;
+use crate::rules::lease::{self, Stance};
+use crate::session::Snapshot;
+
+/// How long the state of a repository counts, how many of them are looked at, and how much is told.
+const RECENT: Duration = Duration::from_hours(24);
+const SNAPSHOTS: u32 = 50;
+const TOLD: usize = 100;
+const FILES: usize = 20;
+
+/// A path that somebody wants, and a claim of another session that covers some of the same.
+pub(super) struct Collision<'c> {
+    pub(super) path: &'c str,
+    pub(super) claim: &'c Claim,
+    /// The path of the claim that does.
+    held: &'c str,
+    same_developer: bool,
+}
+
+/// Every collision of these paths with claims of other sessions, those first that expire first.
+pub(super) fn collisions<'c>(
+    wanted: &'c [Wanted],
+    repo: &str,
+    seat: &Seat,
+    open: &'c [Claim],
+) -> Result<Vec<Collision<'c>>, Stop> {
+    let session = seat.session.as_ref().map(|session| &session.id);
+    let (mut found, mut effort) = (Vec::new(), Effort::ordinary());
+    for claim in open.iter().filter(|claim| lease::is_same_place(&claim.repo, repo)) {
+        let stance = lease::stance(claim, &seat.member.id, session);
+        if stance == Stance::Own {
+            continue;
+        }
+        let held: Vec<(&str, Pattern)> = claim.paths.iter().map(|path| (path.as_str(), kept(path))).collect();
+        for wanted in wanted {
+            let first = held.iter().find(|(_, held)| held.meets(&wanted.covers, &mut effort));
+            if let Some((held, _)) = first {
+                let same_developer = stance == Stance::SameDeveloper;
+                found.push(Collision { path: &wanted.path, claim, held, same_developer });
+            }
+        }
+        spent(&effort)?;
+    }
+    Ok(found)
+}
+
+fn spent(effort: &Effort) -> Result<(), Stop> {
+    if !effort.is_spent() {
+        return Ok(());
+    }
+    let message =
+        "These paths cannot be compared with all that others hold and changed: there is too much of it.";
+    let action = "Name fewer paths, with fewer `*`, and the repository in `repo`.";
+    Err(Denied::new("too_much", message, action).into())
+}
+
+/// A collision, as the caller sees it.
+pub(super) async fn shown(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    faces: &mut Faces,
+    collision: &Collision<'_>,
+) -> Result<Value, Stop> {
+    let claim = collision.claim;
+    Ok(json!({
+        "path": collision.path,
+        "held_path": collision.held,
+        "held_by": faces.name(tx, seat, &claim.developer).await?,
+        "session_id": faces.session(seat, &claim.developer, claim.session.as_ref()),
+        "claim_id": claim.id.as_str(),
+        "expires_at": moment(claim.expires_at),
+        "same_developer": collision.same_developer,
+    }))
+}
+
+/// Tells who works on these paths. It informs, and keeps nobody from anything.
+pub(super) async fn check(tx: &mut impl TeamTx, seat: &Seat, input: &CoordinationInput) -> Done {
+    let (wanted, repo) = (input.wanted()?, input.place()?);
+    let (workspace, mut faces) = (&seat.member.workspace, Faces::default());
+    let open = tx.open_claims(workspace, bounds::TEAM_CLAIMS).await?;
+    let collisions = collisions(&wanted, &repo, seat, &open)?;
+    let mut claims = Vec::new();
+    for collision in collisions.iter().take(TOLD) {
+        claims.push(shown(tx, seat, &mut faces, collision).await?);
+    }
+    let snapshots = tx.worktrees(workspace, seat.now.minus(RECENT), SNAPSHOTS).await?;
+    let mut worktrees = Vec::new();
+    let mut effort = Effort::ordinary();
+    for snapshot in snapshots.iter().filter(|snapshot| is_elsewhere(snapshot, &repo, seat)) {
+        let (files, left_out) = touched(snapshot, &wanted, &mut effort);
+        spent(&effort)?;
+        if !files.is_empty() {
+            worktrees.push(worktree(tx, seat, &mut faces, snapshot, files, left_out).await?);
+        }
+    }
+    // Open tasks that name such files in `target_files` are a third list, beside these two.
+    let outcome = match (collisions.len(), worktrees.len()) {
+        (0, 0) => Outcome::ok("Nobody else holds or changes any of these paths."),
+        (held, changed) => Outcome::warning(
+            format!("Others are at work on these paths: {held} claims and {changed} worktrees."),
+            "Speak with them before you change these files: operation \"ask\", or claim what is free with \"claim\".",
+        ),
+    };
+    let left_out = collisions.len().saturating_sub(TOLD);
+    Ok(outcome.with("claims", claims).with("worktrees", worktrees).with("left_out", left_out))
+}
+
+/// Whether that is how somebody else's repository looks, or the caller's in another session.
+fn is_elsewhere(snapshot: &Snapshot, repo: &str, seat: &Seat) -> bool {
+    let session = seat.session.as_ref().map(|session| &session.id);
+    let own = snapshot.developer == seat.member.id && snapshot.session.as_ref() == session;
+    !own && lease::is_same_place(&snapshot.repo, repo)
+}
+
+/// The files of a snapshot that these paths cover, each once, and how many more there are.
+fn touched(snapshot: &Snapshot, wanted: &[Wanted], effort: &mut Effort) -> (Vec<Value>, usize) {
+    let dirty = snapshot.dirty_files.iter().map(|file| (file, "dirty"));
+    let unpushed = snapshot.unpushed_files.iter().filter(|file| !snapshot.dirty_files.contains(file));
+    let covered = dirty.chain(unpushed.map(|file| (file, "unpushed"))).filter(|(file, _)| {
+        let file = Pattern::file(file);
+        wanted.iter().any(|wanted| wanted.covers.meets(&file, effort))
+    });
+    let covered: Vec<Value> = covered.map(|(file, state)| json!({ "path": file, "state": state })).collect();
+    let left_out = covered.len().saturating_sub(FILES);
+    (covered.into_iter().take(FILES).collect(), left_out)
+}
+
+async fn worktree(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    faces: &mut Faces,
+    snapshot: &Snapshot,
+    files: Vec<Value>,
+    left_out: usize,
+) -> Result<Value, Stop> {
+    Ok(json!({
+        "developer": faces.name(tx, seat, &snapshot.developer).await?,
+        "session_id": faces.session(seat, &snapshot.developer, snapshot.session.as_ref()),
+        "same_developer": snapshot.developer == seat.member.id,
+        "repo": snapshot.repo,
+        "branch": snapshot.branch,
+        "files": files,
+        "files_left_out": left_out,
+        "at": moment(snapshot.at),
+    }))
+}

@@ -1,0 +1,47 @@
+//! What somebody was told: the newest first. Reading it is having read it, for every session of the same developer.
+
+use serde_json::Value;
+
+use super::super::Done;
+use super::Faces;
+use crate::coordination::{Delivered, MessageKind};
+use crate::input::{CoordinationInput, Invalid, bounds};
+use crate::perform::Seat;
+use crate::perform::outcome::Outcome;
+use crate::port::TeamTx;
+
+/// How many messages are told unless a call says otherwise.
+const FEW: u64 = 20;
+
+/// The newest messages, which count as read from then on.
+pub(super) async fn inbox(tx: &mut impl TeamTx, seat: &Seat, input: &CoordinationInput) -> Done {
+    let limit = input.limit.unwrap_or(FEW);
+    if !(1..=bounds::INBOX).contains(&limit) {
+        return Err(Invalid::new("limit", format!("is a whole number from 1 to {}", bounds::INBOX)).into());
+    }
+    let (me, most) = (&seat.member.id, u32::try_from(limit).unwrap_or(u32::MAX));
+    let messages = match input.unread_only {
+        Some(true) => tx.unread_inbox(me, most).await?,
+        _ => tx.inbox(me, most).await?,
+    };
+    let (mut listed, mut faces, mut unread) = (Vec::with_capacity(messages.len()), Faces::default(), 0_u64);
+    for Delivered { message, read_at } in &messages {
+        let mut shown = faces.message(tx, seat, message).await?;
+        if let Value::Object(shown) = &mut shown {
+            shown.insert("unread".to_owned(), read_at.is_none().into());
+        }
+        listed.push(shown);
+        if read_at.is_none() {
+            unread += 1;
+            tx.mark_read(me, &message.id, seat.now).await?;
+        }
+        if message.kind == MessageKind::Handoff && message.to.as_ref() == Some(me) {
+            tx.close(&message.id, seat.now).await?;
+        }
+    }
+    let message = match listed.len() {
+        0 => "Nothing is in your inbox that was asked for.".to_owned(),
+        count => format!("Messages: {count}, of which {unread} were unread."),
+    };
+    Ok(Outcome::ok(message).with("messages", listed))
+}
