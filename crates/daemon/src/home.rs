@@ -158,6 +158,11 @@ impl Home {
         self.run().join("dashboard.html")
     }
 
+    /// What says which companion this home has for machines to take.
+    pub fn companion(&self) -> PathBuf {
+        self.root.join("downloads").join("companion.json")
+    }
+
     /// Where programs that were started are on record while they run.
     pub fn children(&self) -> PathBuf {
         self.run().join("children")

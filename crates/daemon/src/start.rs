@@ -157,7 +157,8 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     let settings = Arc::new(RwLock::new(Settings { config: Arc::clone(&config), secrets }));
     let toolbox = Toolbox::new(&home, &settings, &nursery, &clock, &environment);
     let gate =
-        open_gate(&config, &reading.secrets, identity, &store, audit, (&toolbox, &clock), extra).await?;
+        open_gate(&config, &reading.secrets, identity, &store, audit, (&home, &toolbox, &clock), extra)
+            .await?;
     store.adopt_orphans(clock.now()).await?;
     fresh.grant(&home, &gate).await?;
     remarks.extend(toolbox.unfit());
@@ -286,11 +287,12 @@ async fn open_gate(
     identity: Identity,
     store: &Arc<Store>,
     audit: AuditLog,
-    (toolbox, clock): (&Toolbox, &Arc<dyn Clock>),
+    (home, toolbox, clock): (&Home, &Toolbox, &Arc<dyn Clock>),
     extra: Extra,
 ) -> Result<Arc<Gate>, StartError> {
     let mut tools = ToolRegistry::default();
-    let records: Arc<dyn Records> = Arc::new(team::Kept(Arc::clone(store)));
+    let records: Arc<dyn Records> =
+        Arc::new(team::Kept { store: Arc::clone(store), manifest: home.companion() });
     let team = covibe::all(&records, clock);
     for tool in toolbox.make().into_iter().flatten().chain(team).chain(extra.tools) {
         tools.register(tool)?;

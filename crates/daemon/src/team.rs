@@ -2,6 +2,7 @@
 //! number are kept.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,25 +11,58 @@ use covenant_model::principal::Principal;
 use covenant_model::time::Timestamp;
 use covenant_store::Store;
 use covenant_team::event::Unserved;
+use covenant_team::session::Hosted;
 use covenant_team::{Outcome, Request};
 use covenant_tools::covibe::Records;
 use parking_lot::Mutex;
+use tokio::io::AsyncReadExt as _;
 
 use crate::daemon::Daemon;
+
+/// The most that is read of what says which companion there is.
+const MANIFEST: u64 = 64 * 1024;
 
 /// How long calls of strangers are counted together.
 const TOGETHER: Duration = Duration::from_mins(1);
 
-/// The store, as the tools of a team know it.
-pub(crate) struct Kept(pub(crate) Arc<Store>);
+/// The store, as the tools of a team know it, and the companion that this home has for machines to take.
+pub(crate) struct Kept {
+    pub(crate) store: Arc<Store>,
+    /// Where that says which one it is, if there is one.
+    pub(crate) manifest: PathBuf,
+}
+
+impl Kept {
+    /// The companion there is. One that cannot be read is none, and told to the operator.
+    async fn hosted(&self) -> Option<Hosted> {
+        let file = tokio::fs::File::open(&self.manifest).await.ok()?;
+        let mut text = Vec::new();
+        let read = file.take(MANIFEST).read_to_end(&mut text).await;
+        let read = read.map_err(|error| error.to_string());
+        let read = read.and_then(|_| serde_json::from_slice(&text).map_err(|error| error.to_string()));
+        read.inspect_err(|error| {
+            tracing::warn!(target: "covenant", "{} does not say which companion there is: {error}", self.manifest.display());
+        })
+        .ok()
+    }
+}
 
 impl Records for Kept {
     fn perform(&self, request: Request) -> Answer<'_, Outcome> {
-        Box::pin(self.0.perform(request))
+        Box::pin(async move {
+            let version = request.call.companion_version().map(str::to_owned);
+            let mut outcome = self.store.perform(request).await?;
+            if let Some(version) = version.filter(|_| outcome.is_kept())
+                && let Some(hosted) = self.hosted().await
+            {
+                outcome.envelope = outcome.envelope.with("companion", hosted.answer(&version));
+            }
+            Ok(outcome)
+        })
     }
 
     fn unserved(&self, principal: Option<Principal>, call: Unserved, at: Timestamp) -> Answer<'_, ()> {
-        Box::pin(self.0.note_unserved(principal, call, at))
+        Box::pin(self.store.note_unserved(principal, call, at))
     }
 }
 

@@ -145,6 +145,16 @@ impl Call {
         })
     }
 
+    /// The version of the companion that gives a sign of life by it.
+    pub fn companion_version(&self) -> Option<&str> {
+        match self {
+            Self::Session(input) if input.operation == SessionOperation::Heartbeat => {
+                input.companion_version.as_deref().map(str::trim).filter(|version| !version.is_empty())
+            }
+            _ => None,
+        }
+    }
+
     /// The session it says it belongs to.
     pub fn session(&self) -> Option<&AgentSessionId> {
         match self {

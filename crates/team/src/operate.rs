@@ -18,7 +18,6 @@ mod state;
 mod summary;
 mod warning;
 
-use covenant_model::id::DeveloperId;
 use covenant_model::time::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -85,17 +84,6 @@ async fn teammate(tx: &mut impl TeamTx, seat: &Seat, handle: &str) -> Result<Mem
         let action = "Use the handle of a teammate; covenant team members lists them.";
         Denied::new("no_developer", message, action).into()
     })
-}
-
-/// Who that is, also when it was removed.
-async fn author(tx: &mut impl TeamTx, seat: &Seat, id: &DeveloperId) -> Result<Member, Stop> {
-    let found = tx.member_with(id).await?;
-    Ok(found.unwrap_or_else(|| Member {
-        id: id.clone(),
-        workspace: seat.member.workspace.clone(),
-        handle: String::new(),
-        private: true,
-    }))
 }
 
 /// The id of the work that a call is about.

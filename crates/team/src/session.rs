@@ -3,6 +3,7 @@
 use covenant_model::id::{AgentSessionId, ContextId, DeveloperId, TaskId, WorkspaceId};
 use covenant_model::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// One stretch of an agent's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,4 +116,24 @@ pub struct Companion {
     pub repos: Option<Vec<String>>,
     /// When it was heard of.
     pub at: Timestamp,
+}
+
+/// The companion that a daemon has for machines to take: what they should run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Hosted {
+    /// Its version.
+    pub latest_version: String,
+    /// What its archive is known by.
+    pub tarball_sha256: String,
+}
+
+impl Hosted {
+    /// What a companion of that version is told: whatever differs is to be taken, also where it is older.
+    pub fn answer(&self, version: &str) -> Value {
+        json!({
+            "latest_version": self.latest_version,
+            "tarball_sha256": self.tarball_sha256,
+            "update_available": self.latest_version != version,
+        })
+    }
 }

@@ -9,6 +9,7 @@ pub(crate) mod covibe;
 pub(crate) mod intents;
 pub(crate) mod list;
 pub(crate) mod memory;
+pub(crate) mod plans;
 pub(crate) mod scripts;
 pub(crate) mod secrets;
 pub(crate) mod servers;

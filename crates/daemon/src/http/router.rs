@@ -10,8 +10,8 @@ use axum::routing::{MethodRouter, delete, get, post, put};
 use http::StatusCode;
 
 use super::api::{
-    agents, approvals, audit, capabilities, clients, covibe, intents, memory, scripts, secrets, servers,
-    session, status, team, team_events, team_state, tokens, tools,
+    agents, approvals, audit, capabilities, clients, covibe, intents, memory, plans, scripts, secrets,
+    servers, session, status, team, team_events, team_state, tokens, tools,
 };
 use super::reply::Failure;
 use super::{approval, openapi, signin, upgrade};
@@ -29,6 +29,8 @@ fn routes() -> Vec<(&'static str, MethodRouter<Arc<Daemon>>)> {
         ("/api/state", get(team_state::state)),
         ("/api/audit", post(team_state::audit)),
         ("/api/weekly-summary", post(team_state::weekly_summary)),
+        ("/api/tasks", post(plans::task)),
+        ("/api/workstreams", post(plans::workstream)),
         ("/approvals/{id}", get(approval::page)),
         ("/signin", get(signin::page).post(signin::sign_in)),
         ("/signout", post(signin::sign_out)),

@@ -9,18 +9,16 @@ mod release;
 mod summary;
 mod talk;
 
-use std::collections::BTreeMap;
-
-use covenant_model::id::{AgentSessionId, DeveloperId, MessageId};
+use covenant_model::id::MessageId;
 use serde_json::{Map, Value, json};
 
-use super::{Done, author, moment};
+use super::people::People;
+use super::{Done, moment};
 use crate::coordination::{Claim, Message, MessageKind};
 use crate::input::{CoordinationInput, CoordinationOperation as Operation};
 use crate::perform::Seat;
 use crate::perform::outcome::Stop;
-use crate::port::{Member, TeamTx};
-use crate::rules::privacy;
+use crate::port::TeamTx;
 
 pub(super) use expiry::{Listener, notice, tell};
 pub(super) use release::let_go;
@@ -47,35 +45,7 @@ pub(super) async fn coordinate(tx: &mut impl TeamTx, seat: &Seat, input: &Coordi
     tell(tx, seat, Listener::Agent, outcome?).await
 }
 
-/// Those who were met in one answer, each looked up once.
-#[derive(Default)]
-struct Faces {
-    known: BTreeMap<DeveloperId, Member>,
-}
-
-impl Faces {
-    /// What the caller may call them.
-    async fn name(&mut self, tx: &mut impl TeamTx, seat: &Seat, id: &DeveloperId) -> Result<String, Stop> {
-        if let Some(member) = self.known.get(id) {
-            return Ok(privacy::shown(member, &seat.member.id).to_owned());
-        }
-        let member = author(tx, seat, id).await?;
-        let name = privacy::shown(&member, &seat.member.id).to_owned();
-        self.known.insert(id.clone(), member);
-        Ok(name)
-    }
-
-    /// The session, where the caller may know whose it is.
-    fn session<'s>(
-        &self,
-        seat: &Seat,
-        id: &DeveloperId,
-        session: Option<&'s AgentSessionId>,
-    ) -> Option<&'s str> {
-        let hidden = self.known.get(id).is_none_or(|member| privacy::is_hidden(member, &seat.member.id));
-        session.filter(|_| !hidden).map(AgentSessionId::as_str)
-    }
-
+impl People {
     /// A claim, as the caller sees it.
     async fn claim(&mut self, tx: &mut impl TeamTx, seat: &Seat, claim: &Claim) -> Result<Value, Stop> {
         let holder = self.name(tx, seat, &claim.developer).await?;

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use covenant_model::id::AgentSessionId;
 use serde_json::{Value, json};
 
 use super::look::Wanted;
@@ -12,7 +11,6 @@ use crate::overlap::opposed;
 use crate::perform::Seat;
 use crate::perform::outcome::Stop;
 use crate::port::TeamTx;
-use crate::rules::privacy;
 use crate::session::Snapshot;
 use crate::work::{Action, Work, WorkId};
 
@@ -80,7 +78,7 @@ async fn tasks(
             "source": "task",
             "id": work.id.as_str(),
             "title": work.brief.title,
-            "owner": people.shown(tx, seat, &work.developer).await?,
+            "owner": people.name(tx, seat, &work.developer).await?,
             "same_developer": work.developer == seat.member.id,
             "files": shared,
             "action": work.brief.action.map(Action::as_str),
@@ -118,17 +116,16 @@ async fn worktrees(
         if shared.is_empty() {
             continue;
         }
-        let member = people.with(tx, seat, &there.developer).await?;
-        let hidden = privacy::is_hidden(member, &seat.member.id);
+        let owner = people.name(tx, seat, &there.developer).await?;
         told.push(json!({
             "source": "snapshot",
-            "owner": privacy::shown(member, &seat.member.id),
+            "owner": owner,
             "same_developer": there.developer == seat.member.id,
             "files": shared,
             "action": Value::Null,
             "repo": there.repo,
             "branch": there.branch,
-            "session_id": there.session.as_ref().filter(|_| !hidden).map(AgentSessionId::as_str),
+            "session_id": people.session(seat, &there.developer, there.session.as_ref()),
             "at": super::moment(there.at),
         }));
     }

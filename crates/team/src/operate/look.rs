@@ -102,7 +102,7 @@ async fn shown(
         "type": work.kind().as_str(),
         "title": work.brief.title,
         "scope": work.brief.scope,
-        "owner": people.shown(tx, seat, &work.developer).await?,
+        "owner": people.name(tx, seat, &work.developer).await?,
         "same_developer": work.developer == seat.member.id,
         "status": work.status.as_str(),
         "repo": session.and_then(|session| session.repo),

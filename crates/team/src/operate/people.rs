@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use covenant_model::id::DeveloperId;
+use covenant_model::id::{AgentSessionId, DeveloperId};
 
 use crate::perform::Seat;
 use crate::port::{Kept, Member, TeamTx};
@@ -35,13 +35,19 @@ impl People {
     }
 
     /// What the caller sees of whoever has that id.
-    pub(super) async fn shown(
-        &mut self,
-        tx: &mut impl TeamTx,
-        seat: &Seat,
-        id: &DeveloperId,
-    ) -> Kept<String> {
+    pub(super) async fn name(&mut self, tx: &mut impl TeamTx, seat: &Seat, id: &DeveloperId) -> Kept<String> {
         let member = self.with(tx, seat, id).await?;
         Ok(privacy::shown(member, &seat.member.id).to_owned())
+    }
+
+    /// The session of somebody who was asked for, where the caller may know whose it is.
+    pub(super) fn session<'s>(
+        &self,
+        seat: &Seat,
+        id: &DeveloperId,
+        session: Option<&'s AgentSessionId>,
+    ) -> Option<&'s str> {
+        let hidden = self.0.get(id).is_none_or(|member| privacy::is_hidden(member, &seat.member.id));
+        session.filter(|_| !hidden).map(AgentSessionId::as_str)
     }
 }

@@ -75,9 +75,29 @@ async fn call(
     caller: &Caller,
     cancel: CancellationToken,
     operation: &str,
+    arguments: Map<String, Value>,
+) -> Result<Envelope, Failure> {
+    let told = call_of(daemon, caller, cancel, (Tool::Team, operation), arguments).await?;
+    match told.status {
+        Status::Error => Err(unanswered(told.message)),
+        _ => Ok(told),
+    }
+}
+
+fn unanswered(message: String) -> Failure {
+    let action = "try again; if it stays so, look at `covenant logs`";
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "fault", message, action)
+}
+
+/// Calls a tool of the team for whoever asks.
+pub(super) async fn call_of(
+    daemon: &Daemon,
+    caller: &Caller,
+    cancel: CancellationToken,
+    (tool, operation): (Tool, &str),
     mut arguments: Map<String, Value>,
 ) -> Result<Envelope, Failure> {
-    let name = Tool::Team.name();
+    let name = tool.name();
     arguments.insert("operation".to_owned(), operation.into());
     let admitted = daemon.gate.admit(caller).map_err(|refusal| {
         daemon.gate.missed(Some(caller), name, refusal.clone());
@@ -89,14 +109,7 @@ async fn call(
     if let Some(refusal) = result.refused() {
         return Err(refusal.clone().into());
     }
-    match covibe::envelope(&result) {
-        Some(told) if told.status != Status::Error => Ok(told),
-        told => {
-            let message = told.map_or_else(|| "the call was not answered".to_owned(), |told| told.message);
-            let action = "try again; if it stays so, look at `covenant logs`";
-            Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "fault", message, action))
-        }
-    }
+    covibe::envelope(&result).ok_or_else(|| unanswered("the call was not answered".to_owned()))
 }
 
 /// The same, with names as pages write them: `plannedWork` for `planned_work`. The arguments of a call to make stay as the call

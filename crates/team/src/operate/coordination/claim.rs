@@ -6,10 +6,11 @@ use std::time::Duration;
 use covenant_model::id::ClaimId;
 use serde_json::{Value, json};
 
+use super::super::people::People;
 use super::super::{Done, details, moment, session};
 use super::conflicts::{Collision, collisions, shown};
 use super::expiry::about;
-use super::{Faces, excerpt, spoken};
+use super::{excerpt, spoken};
 use crate::coordination::{Claim, Wait};
 use crate::input::{CoordinationInput, Invalid, bounds};
 use crate::perform::Seat;
@@ -54,9 +55,9 @@ async fn take(tx: &mut impl TeamTx, seat: &Seat, input: &CoordinationInput) -> D
     let (told, left_out) = collisions.split_at_checked(REFUSED).unwrap_or((&collisions, &[]));
     wait(tx, seat, told).await?;
     let mut rows = Vec::with_capacity(told.len());
-    let mut faces = Faces::default();
+    let mut people = People::default();
     for collision in told {
-        rows.push(shown(tx, seat, &mut faces, collision).await?);
+        rows.push(shown(tx, seat, &mut people, collision).await?);
     }
     let outcome = if granted.is_empty() {
         blocked(&rows, wanted.len())

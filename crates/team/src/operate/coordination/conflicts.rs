@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::super::people::People;
 use super::super::{Done, moment};
-use super::Faces;
 use super::expiry::kept;
 use crate::coordination::Claim;
 use crate::input::coordination::Wanted;
@@ -16,10 +16,12 @@ use crate::perform::outcome::{Denied, Outcome, Stop};
 use crate::port::TeamTx;
 use crate::rules::lease::{self, Stance};
 use crate::session::Snapshot;
+use crate::work::{Kind, Status};
 
 /// How long the state of a repository counts, how many of them are looked at, and how much is told.
 const RECENT: Duration = Duration::from_hours(24);
 const SNAPSHOTS: u32 = 50;
+const TASKS: u32 = 200;
 const TOLD: usize = 100;
 const FILES: usize = 20;
 
@@ -73,15 +75,15 @@ fn spent(effort: &Effort) -> Result<(), Stop> {
 pub(super) async fn shown(
     tx: &mut impl TeamTx,
     seat: &Seat,
-    faces: &mut Faces,
+    people: &mut People,
     collision: &Collision<'_>,
 ) -> Result<Value, Stop> {
     let claim = collision.claim;
     Ok(json!({
         "path": collision.path,
         "held_path": collision.held,
-        "held_by": faces.name(tx, seat, &claim.developer).await?,
-        "session_id": faces.session(seat, &claim.developer, claim.session.as_ref()),
+        "held_by": people.name(tx, seat, &claim.developer).await?,
+        "session_id": people.session(seat, &claim.developer, claim.session.as_ref()),
         "claim_id": claim.id.as_str(),
         "expires_at": moment(claim.expires_at),
         "same_developer": collision.same_developer,
@@ -91,12 +93,12 @@ pub(super) async fn shown(
 /// Tells who works on these paths. It informs, and keeps nobody from anything.
 pub(super) async fn check(tx: &mut impl TeamTx, seat: &Seat, input: &CoordinationInput) -> Done {
     let (wanted, repo) = (input.wanted()?, input.place()?);
-    let (workspace, mut faces) = (&seat.member.workspace, Faces::default());
+    let (workspace, mut people) = (&seat.member.workspace, People::default());
     let open = tx.open_claims(workspace, bounds::TEAM_CLAIMS).await?;
     let collisions = collisions(&wanted, &repo, seat, &open)?;
     let mut claims = Vec::new();
     for collision in collisions.iter().take(TOLD) {
-        claims.push(shown(tx, seat, &mut faces, collision).await?);
+        claims.push(shown(tx, seat, &mut people, collision).await?);
     }
     let snapshots = tx.worktrees(workspace, seat.now.minus(RECENT), SNAPSHOTS).await?;
     let mut worktrees = Vec::new();
@@ -105,19 +107,54 @@ pub(super) async fn check(tx: &mut impl TeamTx, seat: &Seat, input: &Coordinatio
         let (files, left_out) = touched(snapshot, &wanted, &mut effort);
         spent(&effort)?;
         if !files.is_empty() {
-            worktrees.push(worktree(tx, seat, &mut faces, snapshot, files, left_out).await?);
+            worktrees.push(worktree(tx, seat, &mut people, snapshot, files, left_out).await?);
         }
     }
-    // Open tasks that name such files in `target_files` are a third list, beside these two.
-    let outcome = match (collisions.len(), worktrees.len()) {
-        (0, 0) => Outcome::ok("Nobody else holds or changes any of these paths."),
-        (held, changed) => Outcome::warning(
-            format!("Others are at work on these paths: {held} claims and {changed} worktrees."),
+    let tasks = tasks(tx, seat, &mut people, &wanted, &mut effort).await?;
+    let outcome = match (collisions.len(), worktrees.len(), tasks.len()) {
+        (0, 0, 0) => Outcome::ok("Nobody else holds, changes or means to change any of these paths."),
+        (held, changed, meant) => Outcome::warning(
+            format!(
+                "Others are at work on these paths: {held} claims, {changed} worktrees and {meant} tasks."
+            ),
             "Speak with them before you change these files: operation \"ask\", or claim what is free with \"claim\".",
         ),
     };
     let left_out = collisions.len().saturating_sub(TOLD);
-    Ok(outcome.with("claims", claims).with("worktrees", worktrees).with("left_out", left_out))
+    let outcome = outcome.with("claims", claims).with("worktrees", worktrees).with("tasks", tasks);
+    Ok(outcome.with("left_out", left_out))
+}
+
+/// The open tasks of others that mean to touch what these paths cover, those first that changed last.
+async fn tasks(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    people: &mut People,
+    wanted: &[Wanted],
+    effort: &mut Effort,
+) -> Result<Vec<Value>, Stop> {
+    let mut told = Vec::new();
+    for status in [Status::Active, Status::Blocked, Status::Planned] {
+        for work in tx.running(&seat.member.workspace, Kind::Task, status, TASKS).await? {
+            let covered = |file: &&String| {
+                let file = Pattern::file(file);
+                wanted.iter().any(|wanted| wanted.covers.meets(&file, effort))
+            };
+            let files: Vec<&String> = work.brief.target_files.iter().filter(covered).take(FILES).collect();
+            spent(effort)?;
+            if files.is_empty() || work.developer == seat.member.id || told.len() == TOLD {
+                continue;
+            }
+            told.push(json!({
+                "task_id": work.id.as_str(),
+                "title": work.brief.title,
+                "developer": people.name(tx, seat, &work.developer).await?,
+                "status": work.status.as_str(),
+                "files": files,
+            }));
+        }
+    }
+    Ok(told)
 }
 
 /// Whether that is how somebody else's repository looks, or the caller's in another session.
@@ -143,14 +180,14 @@ fn touched(snapshot: &Snapshot, wanted: &[Wanted], effort: &mut Effort) -> (Vec<
 async fn worktree(
     tx: &mut impl TeamTx,
     seat: &Seat,
-    faces: &mut Faces,
+    people: &mut People,
     snapshot: &Snapshot,
     files: Vec<Value>,
     left_out: usize,
 ) -> Result<Value, Stop> {
     Ok(json!({
-        "developer": faces.name(tx, seat, &snapshot.developer).await?,
-        "session_id": faces.session(seat, &snapshot.developer, snapshot.session.as_ref()),
+        "developer": people.name(tx, seat, &snapshot.developer).await?,
+        "session_id": people.session(seat, &snapshot.developer, snapshot.session.as_ref()),
         "same_developer": snapshot.developer == seat.member.id,
         "repo": snapshot.repo,
         "branch": snapshot.branch,

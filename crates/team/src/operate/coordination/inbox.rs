@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::Done;
-use super::Faces;
+use super::super::people::People;
 use crate::coordination::{Delivered, MessageKind};
 use crate::input::{CoordinationInput, Invalid, bounds};
 use crate::perform::Seat;
@@ -24,9 +24,9 @@ pub(super) async fn inbox(tx: &mut impl TeamTx, seat: &Seat, input: &Coordinatio
         Some(true) => tx.unread_inbox(me, most).await?,
         _ => tx.inbox(me, most).await?,
     };
-    let (mut listed, mut faces, mut unread) = (Vec::with_capacity(messages.len()), Faces::default(), 0_u64);
+    let (mut listed, mut people, mut unread) = (Vec::with_capacity(messages.len()), People::default(), 0_u64);
     for Delivered { message, read_at } in &messages {
-        let mut shown = faces.message(tx, seat, message).await?;
+        let mut shown = people.message(tx, seat, message).await?;
         if let Value::Object(shown) = &mut shown {
             shown.insert("unread".to_owned(), read_at.is_none().into());
         }

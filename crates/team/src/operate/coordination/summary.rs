@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::super::Done;
-use super::Faces;
+use super::super::people::People;
 use crate::coordination::{Concerning, Message, MessageKind};
 use crate::perform::Seat;
 use crate::perform::outcome::{Outcome, Stop};
@@ -21,11 +21,11 @@ const LINES: usize = 5;
 /// Everything the caller should know before going on.
 pub(super) async fn summary(tx: &mut impl TeamTx, seat: &Seat) -> Done {
     let (workspace, me) = (&seat.member.workspace, &seat.member.id);
-    let mut faces = Faces::default();
+    let mut people = People::default();
     let open = tx.open_claims(workspace, CLAIMS + 1).await?;
     let mut claims = Vec::new();
     for claim in open.iter().take(CLAIMS) {
-        claims.push(faces.claim(tx, seat, claim).await?);
+        claims.push(people.claim(tx, seat, claim).await?);
     }
     let mut asks = Vec::new();
     for concerning in [Concerning::To(me), Concerning::Everybody, Concerning::From(me)] {
@@ -40,9 +40,9 @@ pub(super) async fn summary(tx: &mut impl TeamTx, seat: &Seat) -> Done {
         tx.open_messages(workspace, MessageKind::Handoff, Concerning::To(me), MESSAGES).await?;
     handoffs.extend(tx.open_messages(workspace, MessageKind::Handoff, Concerning::From(me), MESSAGES).await?);
     let announcements = tx.recent_messages(workspace, MessageKind::Announce, MESSAGES).await?;
-    let asks = shown(tx, seat, &mut faces, &asks).await?;
-    let handoffs = shown(tx, seat, &mut faces, &handoffs).await?;
-    let announcements = shown(tx, seat, &mut faces, &announcements).await?;
+    let asks = shown(tx, seat, &mut people, &asks).await?;
+    let handoffs = shown(tx, seat, &mut people, &handoffs).await?;
+    let announcements = shown(tx, seat, &mut people, &announcements).await?;
     let counts = json!({
         "claims": open.len().min(CLAIMS),
         "open_asks": asks.len(),
@@ -82,12 +82,12 @@ pub(super) async fn summary(tx: &mut impl TeamTx, seat: &Seat) -> Done {
 async fn shown(
     tx: &mut impl TeamTx,
     seat: &Seat,
-    faces: &mut Faces,
+    people: &mut People,
     messages: &[Message],
 ) -> Result<Vec<Value>, Stop> {
     let mut shown = Vec::with_capacity(messages.len());
     for message in messages {
-        shown.push(faces.message(tx, seat, message).await?);
+        shown.push(people.message(tx, seat, message).await?);
     }
     Ok(shown)
 }
