@@ -30,6 +30,8 @@ fn routes() -> Vec<(&'static str, MethodRouter<Arc<Daemon>>)> {
         ("/signin", get(signin::page).post(signin::sign_in)),
         ("/signout", post(signin::sign_out)),
         ("/auth/link", post(signin::by_link)),
+        ("/auth/oidc", get(signin::oidc::begin).post(signin::oidc::bind)),
+        ("/auth/oidc/callback", get(signin::oidc::callback)),
         ("/invite/{code}", get(signin::invite).post(signin::accept)),
         ("/api/v1/session", get(session::show)),
         ("/api/v1/session/link", post(session::link)),

@@ -35,12 +35,13 @@ static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
 /// A page that is being written.
 pub(super) struct Page {
     title: &'static str,
+    head: String,
     body: String,
 }
 
 impl Page {
     pub(super) fn new(title: &'static str) -> Self {
-        Self { title, body: String::new() }
+        Self { title, head: String::new(), body: String::new() }
     }
 
     /// A sentence.
@@ -55,6 +56,19 @@ impl Page {
             let _ = writeln!(self.body, "<p class=\"told\" role=\"alert\">{}</p>", escape(sentence));
         }
         self
+    }
+
+    /// A way to somewhere else.
+    pub(super) fn link(mut self, address: &str, text: &str) -> Self {
+        let _ = writeln!(self.body, "<p><a href=\"{}\">{}</a></p>", escape(address), escape(text));
+        self
+    }
+
+    /// The same, gone at once and by the page itself. Unlike a redirect it begins here: cookies come along that are for our own
+    /// pages alone, and the policy on where forms lead has no say in it.
+    pub(super) fn onward(mut self, address: &str, text: &str) -> Self {
+        let _ = writeln!(self.head, "<meta http-equiv=\"refresh\" content=\"0; url={}\">", escape(address));
+        self.link(address, text)
     }
 
     /// A form that is sent to that path: hidden fields, those to be filled in, and its button.
@@ -79,11 +93,11 @@ impl Page {
 
     /// The page as an answer.
     pub(super) fn answer(self, status: StatusCode) -> Response {
-        let (title, body) = (escape(self.title), self.body);
+        let (title, head, body) = (escape(self.title), self.head, self.body);
         let page = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title} · Covenant</title>\n\
-             <style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n"
+             <style>{STYLE}</style>\n{head}</head>\n<body>\n<main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n"
         );
         let mut response = Response::new(Body::from(page));
         *response.status_mut() = status;
