@@ -12,6 +12,7 @@ pub mod forwarder;
 pub mod home;
 pub mod http;
 pub mod mcp;
+pub mod passkey;
 pub mod postgres;
 pub mod program;
 pub mod prometheus;

@@ -2,12 +2,14 @@
 
 pub(crate) mod attempts;
 pub(crate) mod oidc;
+pub(crate) mod passkey;
 pub(crate) mod password;
 pub(crate) mod pending;
 pub(crate) mod signature;
 
 use self::attempts::Attempts;
 use self::oidc::Provider;
+use self::passkey::Challenges;
 use self::password::Passwords;
 
 /// What is needed to sign people in.
@@ -16,4 +18,5 @@ pub(crate) struct SignIn {
     pub(crate) passwords: Passwords,
     pub(crate) attempts: Attempts,
     pub(crate) provider: Provider,
+    pub(crate) challenges: Challenges,
 }

@@ -7,7 +7,7 @@
 mod passkey;
 mod visitor;
 
-pub use passkey::Keyring;
+pub use passkey::{Keyring, beginning};
 pub use visitor::Visitor;
 pub(crate) use visitor::Visitors;
 

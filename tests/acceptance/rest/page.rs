@@ -22,6 +22,10 @@ const ELSEWHERE: &[&str] = &[
     "beginProvider",
     "bindProvider",
     "providerCallback",
+    "signInByPasskey",
+    "passkeyChallenge",
+    "makePasskey",
+    "removePasskey",
 ];
 
 /// Each operation of the page with its two commands.

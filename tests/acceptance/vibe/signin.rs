@@ -3,6 +3,7 @@
 
 mod browser;
 mod oidc;
+mod passkey;
 mod provider;
 
 use std::thread;

@@ -4,6 +4,7 @@ mod form;
 pub(crate) mod oidc;
 mod page;
 mod pages;
+pub(crate) mod passkey;
 mod place;
 
 use std::sync::Arc;
@@ -76,11 +77,10 @@ pub(crate) async fn page(
     }
     Ok(match visitor(&daemon, &headers, port).await? {
         Some(visitor) => {
-            let principal = visitor.caller().principal();
-            let page = Page::new("Signed in").says(&format!("You are signed in as {principal}."));
-            page.form("/signout", &[("csrf", visitor.csrf())], &[], "Sign out").answer(StatusCode::OK)
+            let keyring = daemon.gate.keyring(&visitor).await?;
+            Offer::of(&daemon, port, &headers).signed_in(&visitor, keyring.as_ref())
         }
-        None => Offer::of(&daemon).sign_in("", None, StatusCode::OK),
+        None => Offer::of(&daemon, port, &headers).sign_in("", None, StatusCode::OK),
     })
 }
 
@@ -88,8 +88,10 @@ pub(crate) async fn page(
 pub(crate) async fn sign_in(
     State(daemon): State<Arc<Daemon>>,
     Door(port): Door,
+    headers: HeaderMap,
     form: Form,
 ) -> Result<Response, Failure> {
+    let offer = Offer::of(&daemon, port, &headers);
     let typed = form.field("handle").trim();
     let typed = typed.strip_prefix('@').unwrap_or(typed);
     let handle = typed.parse::<Handle>().ok();
@@ -97,14 +99,14 @@ pub(crate) async fn sign_in(
     let shown = handle.as_ref().map_or("", Handle::as_str);
     if let Err(wait) = daemon.signin.attempts.begin(handle.as_ref(), daemon.clock.now()) {
         daemon.gate.record_no_sign_in(None, "too many tries");
-        return Ok(Offer::of(&daemon).too_often(shown, wait));
+        return Ok(offer.too_often(shown, wait));
     }
     let known = daemon.gate.password_of(typed).await?;
     let kept = known.as_ref().map(|(_, kept)| kept.clone());
     let password = Password::typed(form.field("password")).ok();
     let fits = match daemon.signin.passwords.fits(password, kept).await {
         Ok(fits) => fits,
-        Err(NotLooked::Busy) => return Ok(Offer::of(&daemon).too_often(shown, BUSY)),
+        Err(NotLooked::Busy) => return Ok(offer.too_often(shown, BUSY)),
         Err(NotLooked::Fault(fault)) => return Err(fault.into()),
     };
     let begun = match known.as_ref() {
@@ -113,7 +115,7 @@ pub(crate) async fn sign_in(
     };
     let SignedIn::Done(begun) = begun else {
         daemon.gate.record_no_sign_in(known.as_ref().map(|(handle, _)| handle), "wrong password");
-        return Ok(Offer::of(&daemon).sign_in(shown, Some(WRONG), StatusCode::FORBIDDEN));
+        return Ok(offer.sign_in(shown, Some(WRONG), StatusCode::FORBIDDEN));
     };
     if let Some(handle) = &handle {
         daemon.signin.attempts.succeeded(handle);
@@ -138,11 +140,12 @@ pub(crate) async fn by_link(
 /// The page on which whoever was invited chooses how they sign in.
 pub(crate) async fn invite(
     State(daemon): State<Arc<Daemon>>,
-    Door(_): Door,
+    Door(port): Door,
+    headers: HeaderMap,
     Segment(code): Segment,
 ) -> Result<Response, Failure> {
     Ok(match invited(&daemon, &code).await? {
-        Ok(who) => Offer::of(&daemon).invite(&code, &who, None, StatusCode::OK),
+        Ok(who) => Offer::of(&daemon, port, &headers).invite(&code, &who, None, StatusCode::OK),
         Err(page) => page,
     })
 }
@@ -151,6 +154,7 @@ pub(crate) async fn invite(
 pub(crate) async fn accept(
     State(daemon): State<Arc<Daemon>>,
     Door(port): Door,
+    headers: HeaderMap,
     Segment(code): Segment,
     form: Form,
 ) -> Result<Response, Failure> {
@@ -159,7 +163,7 @@ pub(crate) async fn accept(
         Ok(who) => who,
         Err(page) => return Ok(page),
     };
-    let offer = Offer::of(&daemon);
+    let offer = Offer::of(&daemon, port, &headers);
     let password = match Password::typed(form.field("password")) {
         Ok(password) => password,
         Err(unfit) => {

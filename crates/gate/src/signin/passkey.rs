@@ -67,7 +67,7 @@ impl Gate {
 }
 
 /// The beginning of an id, by which people tell their passkeys apart.
-pub(super) fn beginning(id: &[u8]) -> String {
+pub fn beginning(id: &[u8]) -> String {
     id.iter().take(4).fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

@@ -1,4 +1,4 @@
-//! The pages on which people sign in: plain forms, without scripts and without anything from elsewhere.
+//! The pages on which people sign in: plain forms, one script of our own where passkeys are, and nothing from elsewhere.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -24,24 +24,31 @@ button { margin-top: 1.5rem; cursor: pointer; }
 ";
 
 /// What a page may do: show its own style, and send its forms here.
-static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| policy(""));
+
+/// The same with a script, which may be nothing but a file of ours and asks nobody but us.
+static SCRIPTED: LazyLock<HeaderValue> =
+    LazyLock::new(|| policy("; script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'"));
+
+fn policy(more: &str) -> HeaderValue {
     let style = STANDARD.encode(Sha256::digest(STYLE));
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'{more}"
     );
     HeaderValue::try_from(policy).unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'"))
-});
+}
 
 /// A page that is being written.
 pub(super) struct Page {
     title: &'static str,
     head: String,
     body: String,
+    scripted: bool,
 }
 
 impl Page {
     pub(super) fn new(title: &'static str) -> Self {
-        Self { title, head: String::new(), body: String::new() }
+        Self { title, head: String::new(), body: String::new(), scripted: false }
     }
 
     /// A sentence.
@@ -71,6 +78,16 @@ impl Page {
         self.link(address, text)
     }
 
+    /// A form that the script fills in with a passkey. Without the script it is not seen.
+    pub(super) fn passkey(mut self, path: &str, hidden: &[(&str, &str)], button: &str) -> Self {
+        if !self.scripted {
+            self.scripted = true;
+            self.head.push_str("<script src=\"/auth/passkey/script.js\" defer></script>\n");
+        }
+        self.open(path, " data-passkey hidden", hidden);
+        self.close(button)
+    }
+
     /// A form that is sent to that path: hidden fields, those to be filled in, and its button.
     pub(super) fn form(
         mut self,
@@ -79,14 +96,22 @@ impl Page {
         fields: &[Field<'_>],
         button: &str,
     ) -> Self {
-        let _ = writeln!(self.body, "<form method=\"post\" action=\"{}\">", escape(path));
+        self.open(path, "", hidden);
+        for field in fields {
+            self.body.push_str(&field.written());
+        }
+        self.close(button)
+    }
+
+    fn open(&mut self, path: &str, more: &str, hidden: &[(&str, &str)]) {
+        let _ = writeln!(self.body, "<form method=\"post\" action=\"{}\"{more}>", escape(path));
         for (name, value) in hidden {
             let (name, value) = (escape(name), escape(value));
             let _ = writeln!(self.body, "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">");
         }
-        for field in fields {
-            self.body.push_str(&field.written());
-        }
+    }
+
+    fn close(mut self, button: &str) -> Self {
         let _ = writeln!(self.body, "<button type=\"submit\">{}</button>\n</form>", escape(button));
         self
     }
@@ -103,7 +128,8 @@ impl Page {
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-        headers.insert(CONTENT_SECURITY_POLICY, POLICY.clone());
+        let policy = if self.scripted { &*SCRIPTED } else { &*POLICY };
+        headers.insert(CONTENT_SECURITY_POLICY, policy.clone());
         // Not `no-referrer`: with that, browsers send our own forms without their origin.
         headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
         response

@@ -3,13 +3,19 @@
 use std::time::Duration;
 
 use axum::response::Response;
-use covenant_gate::signin::Redeemed;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use covenant_gate::signin::{Keyring, Redeemed, Visitor, beginning};
 use covenant_model::principal::Principal;
-use http::StatusCode;
+use covenant_model::time::Timestamp;
 use http::header::{HeaderValue, RETRY_AFTER};
+use http::{HeaderMap, StatusCode};
 
+use super::super::via::Port;
 use super::page::{Field, Page};
+use super::place;
 use crate::daemon::Daemon;
+use crate::signin::passkey::Site;
 
 /// What is said of an invite that leads nowhere.
 const ASK: &str = "Ask whoever invited you for another: covenant team invite HANDLE --again";
@@ -18,12 +24,65 @@ const ASK: &str = "Ask whoever invited you for another: covenant team invite HAN
 pub(super) struct Offer {
     /// The host of the provider of identities.
     provider: Option<String>,
+    passkeys: Passkeys,
+}
+
+/// Whether passkeys can be used.
+enum Passkeys {
+    /// By this page.
+    Here,
+    /// At that origin, which is this machine by its name.
+    At(String),
+    Nowhere,
 }
 
 impl Offer {
-    /// Those of a daemon as it is set up now.
-    pub(super) fn of(daemon: &Daemon) -> Self {
-        Self { provider: daemon.config().oidc.as_ref().map(crate::config::oidc::Oidc::host) }
+    /// Those of a daemon as it is set up now, to a browser that asks so.
+    pub(super) fn of(daemon: &Daemon, port: Port, headers: &HeaderMap) -> Self {
+        let config = daemon.config();
+        let origin = place::origin(headers, port, &config.http);
+        let passkeys = match origin {
+            Some(origin) if Site::at(&origin).is_some() => Passkeys::Here,
+            Some(_) if config.http.public_url.is_empty() => {
+                Passkeys::At(format!("{}://localhost:{}", port.scheme, port.number))
+            }
+            _ => Passkeys::Nowhere,
+        };
+        Self { provider: config.oidc.as_ref().map(crate::config::oidc::Oidc::host), passkeys }
+    }
+
+    /// A form for passkeys, or where there is one.
+    fn passkey(&self, page: Page, own: &str, path: &str, hidden: &[(&str, &str)], button: &str) -> Page {
+        match &self.passkeys {
+            Passkeys::Here => page.passkey(path, hidden, button),
+            Passkeys::At(origin) => page.says(&format!(
+                "Passkeys need a name and not a number in the address: to use one, open {origin}{own}"
+            )),
+            Passkeys::Nowhere => page,
+        }
+    }
+
+    /// The page that says who is signed in, and has their passkeys.
+    pub(super) fn signed_in(&self, visitor: &Visitor, keyring: Option<&Keyring>) -> Response {
+        let csrf = ("csrf", visitor.csrf());
+        let mut page =
+            Page::new("Signed in").says(&format!("You are signed in as {}.", visitor.caller().principal()));
+        for kept in keyring.iter().flat_map(|keyring| &keyring.passkeys) {
+            let used =
+                kept.used_at.map_or_else(|| "never used".to_owned(), |at| format!("last used {}", day(at)));
+            let told = format!("Passkey {}, added {}, {used}.", beginning(&kept.id), day(kept.created_at));
+            let id = URL_SAFE_NO_PAD.encode(&kept.id);
+            page = page.says(&told).form(
+                "/auth/passkey/remove",
+                &[csrf, ("id", &id)],
+                &[],
+                "Remove this passkey",
+            );
+        }
+        if keyring.is_some() {
+            page = self.passkey(page, "/signin", "/auth/passkey/new", &[csrf], "Add a passkey");
+        }
+        page.form("/signout", &[csrf], &[], "Sign out").answer(StatusCode::OK)
     }
 
     /// The page to sign in on: the handle that was typed before, and what went wrong.
@@ -34,6 +93,7 @@ impl Offer {
             Some(host) => page.link("/auth/oidc", &format!("Continue with {host}")),
             None => page,
         };
+        let page = self.passkey(page, "/signin", "/auth/passkey", &[], "Sign in with a passkey");
         page.says("The operator of this home signs in with: covenant dashboard").answer(status)
     }
 
@@ -57,7 +117,9 @@ impl Offer {
             ),
             None => page,
         };
-        page.answer(status)
+        let own = format!("/invite/{code}");
+        let hidden = [("invite", code)];
+        self.passkey(page, &own, "/auth/passkey/new", &hidden, "Use a passkey instead").answer(status)
     }
 
     /// What is said to who must wait.
@@ -71,6 +133,11 @@ impl Offer {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         response
     }
+}
+
+/// The day of a moment.
+fn day(at: Timestamp) -> String {
+    at.to_string().chars().take(10).collect()
 }
 
 /// What is said of an invite that cannot be used.

@@ -10,7 +10,7 @@ use crate::config::http::Http;
 /// The origin people sign in at: that of `public_url`; where there is none, this machine as they wrote it.
 pub(super) fn origin(headers: &HeaderMap, port: Port, http: &Http) -> Option<String> {
     if let Some((scheme, host)) = http.public_origin() {
-        return Some(format!("{scheme}://{host}"));
+        return Some(format!("{scheme}://{}", host.to_ascii_lowercase()));
     }
     let host = headers.get(HOST)?.to_str().ok()?.to_ascii_lowercase();
     guard::is_this_machine(&host).then(|| format!("{}://{host}", port.scheme))
