@@ -24,6 +24,7 @@ pub mod tls;
 pub mod tmpfs;
 pub mod upstream;
 pub mod wait;
+pub mod webdriver;
 pub mod wire;
 
 pub use command::Ran;
@@ -33,3 +34,4 @@ pub use mcp::HttpClient;
 pub use service::Service;
 pub use stdio::StdioClient;
 pub use upstream::Upstream;
+pub use webdriver::Chromium;

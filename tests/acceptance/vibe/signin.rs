@@ -5,6 +5,7 @@ mod browser;
 mod oidc;
 mod passkey;
 mod provider;
+mod real;
 
 use std::thread;
 
