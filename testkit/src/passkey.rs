@@ -48,7 +48,8 @@ impl Device {
 
     /// What a browser brings of the passkey that it was asked to make.
     pub fn make(&mut self, asked: &Value) -> Fields {
-        self.user = asked.pointer("/user/id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let user = asked.pointer("/user/id").and_then(Value::as_str);
+        user.unwrap_or_default().clone_into(&mut self.user);
         let length = u16::try_from(self.id.len()).unwrap_or_default().to_be_bytes();
         let new = [&[0; 16][..], &length, &self.id, &self.key()].concat();
         let told = self.told(self.flags | 0x40, &new);
@@ -106,7 +107,7 @@ impl Device {
 /// A run of bytes, or of text, as CBOR writes it.
 fn run(major: u8, content: &[u8]) -> Vec<u8> {
     let length = u16::try_from(content.len()).unwrap_or_default().to_be_bytes();
-    [&[major << 5 | 25][..], &length, content].concat()
+    [&[(major << 5) | 0x19][..], &length, content].concat()
 }
 
 fn text(content: &str) -> Vec<u8> {

@@ -52,9 +52,9 @@ impl Chromium {
             return missing();
         };
         let profile = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let place = format!("--user-data-dir={}", profile.path().display());
         let (shell, port) = drive(&driver)?;
         let mut chromium = Self { shell, port, session: String::new(), _profile: profile };
-        let place = format!("--user-data-dir={}", chromium._profile.path().display());
         let arguments: Vec<&str> = FLAGS.into_iter().chain([place.as_str()]).collect();
         let wanted = json!({"browserName": "chrome", "webauthn:virtualAuthenticators": true,
             "goog:chromeOptions": {"binary": browser, "args": arguments}});

@@ -253,11 +253,10 @@ async fn redeem(
     let found = rows.first().map_or(Ok(CodeState::Unknown), |row| state(row, session.at))?;
     let CodeState::Good(principal) = &found else { return Ok(found) };
     let chosen = match (using, present(tx, principal).await?) {
-        (_, None) => return Ok(CodeState::Unknown),
         (Redeeming::Link, Some(_)) => None,
-        // The operator chooses nothing: whoever reaches the socket needs no way in.
-        (Redeeming::Invite(_), Some(None)) => return Ok(CodeState::Unknown),
         (Redeeming::Invite(chosen), Some(Some(developer))) => Some((developer, chosen)),
+        // They are gone; or it is the operator, who chooses nothing: whoever reaches the socket needs no way in.
+        (_, None) | (Redeeming::Invite(_), Some(None)) => return Ok(CodeState::Unknown),
     };
     if let Some((developer, chosen)) = &chosen
         && is_of_another(tx, developer, chosen).await?

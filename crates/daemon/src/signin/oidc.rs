@@ -232,7 +232,7 @@ async fn exchange(
             headers.insert(AUTHORIZATION, basic(client)?);
         }
         Shown::Form => {
-            form.extend([("client_id", client.id.as_str()), ("client_secret", client.secret.reveal())])
+            form.extend([("client_id", client.id.as_str()), ("client_secret", client.secret.reveal())]);
         }
     }
     let form = form.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect::<Vec<_>>();

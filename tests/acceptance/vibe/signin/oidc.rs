@@ -152,7 +152,7 @@ fn who_comes_back_is_who_went_once_in_the_same_browser() {
 
     let mut ada = stage.browser();
     let good = stage.to_provider_again(&mut ada, "subject of ada");
-    let (code, state) = good.split_once("&state=").unwrap();
+    let (code, first) = good.split_once("&state=").unwrap();
     refused(&mut stage.browser(), &good, 400, stray);
     let mut other = stage.browser();
     stage.to_provider_again(&mut other, "subject of eve");
@@ -181,7 +181,7 @@ fn who_comes_back_is_who_went_once_in_the_same_browser() {
         let mut browser = stage.browser();
         let own = stage.to_provider_again(&mut browser, "subject of ada");
         let (_, own) = own.split_once("&state=").unwrap();
-        assert_ne!(own, state, "each has a state of its own");
+        assert_ne!(own, first, "each has a state of its own");
         refused(&mut browser, &path.replace("STATE", own), status, why);
     }
     // A code of somebody else is bound to how they asked for it.

@@ -115,17 +115,19 @@ pub(crate) async fn sign_in(
     }
     let [client_data, told, signature, user] =
         ["client_data", "authenticator_data", "signature", "user"].map(|name| bytes(&form, name));
-    let used = Used { client_data: &client_data, told: &told, signature: &signature, user: &user };
+    let answer = Used { client_data: &client_data, told: &told, signature: &signature, user: &user };
     let theirs = known.as_ref().map(|(_, owner, passkey)| (owner, passkey));
-    let used = daemon.signin.challenges.used(&used, theirs, &site, daemon.clock.now());
-    let done = match (used, handle) {
+    let judged = daemon.signin.challenges.used(&answer, theirs, &site, daemon.clock.now());
+    let done = match (judged, handle) {
         (Ok(counter), Some(handle)) => daemon.gate.sign_in(handle, Proof::Passkey { id, counter }).await?,
         (Ok(_), None) => SignedIn::Gone,
         (Err(wrong), _) => return Ok(not_signed_in(&daemon, &offer, handle, wrong)),
     };
     Ok(match done {
         SignedIn::Done(begun) => {
-            handle.iter().for_each(|handle| daemon.signin.attempts.succeeded(handle));
+            if let Some(handle) = handle {
+                daemon.signin.attempts.succeeded(handle);
+            }
             signed_in(&daemon, port, &begun)?
         }
         SignedIn::Gone => not_signed_in(&daemon, &offer, handle, Wrong::Unknown),

@@ -28,7 +28,7 @@ fn owner() -> DeveloperId {
 
 fn bytes(major: u8, content: &[u8]) -> Vec<u8> {
     let length = u16::try_from(content.len()).unwrap().to_be_bytes();
-    [&[major << 5 | 25][..], &length, content].concat()
+    [&[(major << 5) | 0x19][..], &length, content].concat()
 }
 
 fn text(content: &str) -> Vec<u8> {
@@ -199,8 +199,8 @@ fn a_passkey_that_is_used_is_its_owners_and_has_signed_this() {
         || client_data("webauthn.get", &challenges.begin(Purpose::SignIn, at(0)).unwrap(), &json!({}));
     let judge = |data: &[u8], told: &[u8], signature: &[u8], user: &[u8], kept: Option<&Passkey>| {
         let id = owner();
-        let used = Used { client_data: data, told, signature, user };
-        challenges.used(&used, kept.map(|kept| (&id, kept)), &site(), at(10))
+        let answer = Used { client_data: data, told, signature, user };
+        challenges.used(&answer, kept.map(|kept| (&id, kept)), &site(), at(10))
     };
     let kept = device.kept();
     let good = told(here, UP_UV, 9, &[]);
