@@ -1,8 +1,10 @@
 //! How people sign in, on either database: what is used once is used once, and what ends somebody ends all of theirs.
 
+mod redeem;
+
 use covenant_gate::ports::Answer;
 use covenant_gate::ports::signin::{
-    Beginning, Chosen, CodeKind, CodeState, Identity, NewCode, Opening, Proof, Redeeming, SignIns, WebSession,
+    Beginning, CodeKind, CodeState, Identity, NewCode, Opening, Proof, Redeeming, SignIns, WebSession,
 };
 use covenant_model::id::DeveloperId;
 use covenant_model::principal::{Kind, Principal};
@@ -32,15 +34,7 @@ const END_CODES: &str = "DELETE FROM signin_codes WHERE principal = $1 AND kind 
 const CODE: &str =
     "SELECT hash, principal, expires_at, used_at FROM signin_codes WHERE hash = $1 AND kind = $2";
 
-const USE: &str = "UPDATE signin_codes SET used_at = $2 WHERE hash = $1 AND used_at IS NULL";
-
-const SET_PASSWORD: &str = "INSERT INTO passwords (developer_id, phc, set_at) VALUES ($1, $2, $3) \
-                            ON CONFLICT (developer_id) DO UPDATE SET phc = excluded.phc, set_at = excluded.set_at";
-
 const PASSWORD: &str = "SELECT developer_id, phc FROM passwords WHERE developer_id = $1";
-
-const LINK: &str =
-    "INSERT INTO oidc_subjects (issuer, subject, developer_id, created_at) VALUES ($1, $2, $3, $4)";
 
 const PERSON: &str = "SELECT d.id, d.handle FROM oidc_subjects s JOIN developers d ON d.id = s.developer_id \
                       WHERE s.issuer = $1 AND s.subject = $2 AND d.removed_at IS NULL";
@@ -91,7 +85,7 @@ impl SignIns for Store {
         Box::pin(async move {
             let redeemed = self.db.write(move |tx| {
                 let (using, session) = (using.clone(), session.clone());
-                Box::pin(async move { redeem(tx, hash, &using, &session).await })
+                Box::pin(async move { redeem::redeem(tx, hash, &using, &session).await })
             });
             Ok(redeemed.await?)
         })
@@ -237,66 +231,6 @@ async fn add_code(tx: &mut Tx, code: &NewCode) -> Result<bool, DbError> {
     ];
     tx.execute(ADD_CODE, values).await?;
     Ok(true)
-}
-
-async fn redeem(
-    tx: &mut Tx,
-    hash: TokenHash,
-    using: &Redeeming,
-    session: &Beginning,
-) -> Result<CodeState, DbError> {
-    let kind = match using {
-        Redeeming::Link => CodeKind::Link,
-        Redeeming::Invite(_) => CodeKind::Invite,
-    };
-    let rows = tx.query(CODE, vec![hash.0.into(), kind.as_str().into()]).await?;
-    let found = rows.first().map_or(Ok(CodeState::Unknown), |row| state(row, session.at))?;
-    let CodeState::Good(principal) = &found else { return Ok(found) };
-    let chosen = match (using, present(tx, principal).await?) {
-        (Redeeming::Link, Some(_)) => None,
-        (Redeeming::Invite(chosen), Some(Some(developer))) => Some((developer, chosen)),
-        // They are gone; or it is the operator, who chooses nothing: whoever reaches the socket needs no way in.
-        (_, None) | (Redeeming::Invite(_), Some(None)) => return Ok(CodeState::Unknown),
-    };
-    if let Some((developer, chosen)) = &chosen
-        && is_of_another(tx, developer, chosen).await?
-    {
-        return Ok(CodeState::Taken);
-    }
-    if tx.execute(USE, vec![hash.0.into(), session.at.into()]).await? == 0 {
-        return Ok(CodeState::Used);
-    }
-    if let Some((developer, chosen)) = &chosen {
-        forget_ways(tx, developer).await?;
-        choose(tx, developer, chosen, session.at).await?;
-        tx.execute(END_ALL, vec![principal.as_str().into(), session.at.into()]).await?;
-    }
-    begin(tx, principal, session).await?;
-    Ok(found)
-}
-
-/// Whether what somebody chose is somebody else's already.
-async fn is_of_another(tx: &mut Tx, developer: &DeveloperId, chosen: &Chosen) -> Result<bool, DbError> {
-    let owner = match chosen {
-        Chosen::Password(_) => None,
-        Chosen::Identity(identity) => is_whose(tx, identity).await?,
-        Chosen::Passkey(made) => passkeys::owner(tx, &made.id).await?,
-    };
-    Ok(owner.is_some_and(|owner| owner != *developer))
-}
-
-async fn choose(tx: &mut Tx, developer: &DeveloperId, chosen: &Chosen, at: Timestamp) -> Result<(), DbError> {
-    let own = developer.as_str();
-    match chosen {
-        Chosen::Password(phc) => {
-            tx.execute(SET_PASSWORD, vec![own.into(), phc.as_str().into(), at.into()]).await.map(drop)
-        }
-        Chosen::Identity(Identity { issuer, subject }) => {
-            let values = vec![issuer.as_str().into(), subject.as_str().into(), own.into(), at.into()];
-            tx.execute(LINK, values).await.map(drop)
-        }
-        Chosen::Passkey(made) => passkeys::keep(tx, developer, made, at).await,
-    }
 }
 
 async fn begin(tx: &mut Tx, principal: &Principal, session: &Beginning) -> Result<(), DbError> {

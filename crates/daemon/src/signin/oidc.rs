@@ -3,6 +3,7 @@
 //! The code flow with PKCE. What binds its two halves to one browser is a [`Flow`], known by a cookie, and used once.
 
 mod discovery;
+mod exchange;
 mod fetch;
 mod id_token;
 mod keys;
@@ -12,21 +13,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use covenant_gate::ports::signin::Identity;
 use covenant_gate::{Fault, random};
 use covenant_model::secret::Secret;
 use covenant_model::time::Timestamp;
 use covenant_tools::ports::Web;
-use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderValue};
 use parking_lot::Mutex;
 use reqwest::Url;
-use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use self::discovery::{Metadata, Shown};
+use self::discovery::Metadata;
+use self::exchange::Exchanged;
 use self::id_token::{Expected, Untrue};
 use self::keys::Keys;
 pub(crate) use self::trouble::Trouble;
@@ -43,9 +42,6 @@ const AT_A_TIME: usize = 16;
 
 /// How often its keys are asked for anew in [`FRESH`], because a token names one that we do not know.
 const RENEWALS: u32 = 20;
-
-/// What the exchange of a code is called.
-const EXCHANGE: &str = "answer to the code";
 
 /// The provider, and what is under way with it.
 pub(crate) struct Provider {
@@ -85,19 +81,6 @@ struct Known {
     since: Timestamp,
     keys: Option<Keys>,
     renewals: u32,
-}
-
-/// What a provider answers to a code.
-#[derive(Deserialize)]
-struct Exchanged {
-    id_token: String,
-    access_token: Option<String>,
-}
-
-/// What it answers where it does not take one.
-#[derive(Deserialize)]
-struct NotTaken {
-    error: String,
 }
 
 impl Default for Provider {
@@ -145,7 +128,7 @@ impl Provider {
     ) -> Result<Identity, Trouble> {
         let _turn = self.turn()?;
         let known = self.known(client).await?;
-        let exchanged = exchange(client, &known.metadata, flow, code).await?;
+        let exchanged = exchange::ask(client, &known.metadata, flow, code).await?;
         let keys = self.keys(client, &known).await?;
         let subject = match subject(client, flow, &exchanged, &keys) {
             // It may have new keys.
@@ -213,56 +196,6 @@ fn subject(client: &Client, flow: &Flow, exchanged: &Exchanged, keys: &Keys) -> 
     id_token::subject(&exchanged.id_token, keys, &expected)
 }
 
-/// Takes a code to the provider, and shows that it was us who asked for it.
-async fn exchange(
-    client: &Client,
-    metadata: &Metadata,
-    flow: &Flow,
-    code: &str,
-) -> Result<Exchanged, Trouble> {
-    let mut form = vec![
-        ("grant_type", "authorization_code"),
-        ("code", code),
-        ("redirect_uri", &flow.redirect_uri),
-        ("code_verifier", &flow.verifier),
-    ];
-    let mut headers = HeaderMap::new();
-    match metadata.shown {
-        Shown::Header => {
-            headers.insert(AUTHORIZATION, basic(client)?);
-        }
-        Shown::Form => {
-            form.extend([("client_id", client.id.as_str()), ("client_secret", client.secret.reveal())]);
-        }
-    }
-    let form = form.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect::<Vec<_>>();
-    let answer = fetch::post(&*client.web, EXCHANGE, &metadata.token, headers, form.join("&")).await?;
-    match answer.status {
-        200 => fetch::read(EXCHANGE, &answer),
-        400 | 401 => {
-            let told: NotTaken = fetch::read(EXCHANGE, &answer)?;
-            Err(Trouble::Refused(word(&told.error)))
-        }
-        status => Err(Trouble::Unfit { what: EXCHANGE, why: format!("it has the status {status}") }),
-    }
-}
-
-/// Our name and secret, each written as in a form before they are joined.
-fn basic(client: &Client) -> Result<HeaderValue, Trouble> {
-    let joined = format!("{}:{}", encoded(&client.id), encoded(client.secret.reveal()));
-    let mut value =
-        HeaderValue::try_from(format!("Basic {}", STANDARD.encode(joined))).map_err(|_| Trouble::NoSecret)?;
-    value.set_sensitive(true);
-    Ok(value)
-}
-
-fn encoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    text.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
-}
-
 /// An error code of a provider, as it may be shown: a word, and no more.
 pub(crate) fn word(error: &str) -> String {
     let sound = (1..=64).contains(&error.len())
@@ -287,6 +220,5 @@ mod tests {
         for odd in ["", "<script>", "two words", &"x".repeat(65)] {
             assert_eq!(word(odd), "an error without a name");
         }
-        assert_eq!(encoded("a b&c=d:\u{f6}~-._"), "a%20b%26c%3Dd%3A%C3%B6%7E-._");
     }
 }

@@ -7,6 +7,7 @@ use axum::response::Response;
 use covenant_gate::Fault;
 use covenant_gate::ports::signin::{Chosen, Identity, Proof};
 use covenant_gate::signin::{Begun, Redeemed, SignedIn};
+use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use reqwest::Url;
 use serde::Deserialize;
@@ -19,7 +20,7 @@ use super::super::via::Port;
 use super::form::Form;
 use super::page::Page;
 use super::pages::bad_invite;
-use super::{Door, invited, leads_to, place, with_cookie};
+use super::{BUSY, Door, invited, leads_to, place, with_cookie};
 use crate::daemon::Daemon;
 use crate::signin::oidc::{Client, Flow, Trouble, word};
 
@@ -208,12 +209,15 @@ fn stranger(daemon: &Daemon) -> Response {
 }
 
 fn not_signed_in(daemon: &Daemon, trouble: &Trouble) -> Response {
-    daemon.gate.record_no_sign_in(None, trouble.reason());
-    tracing::info!(target: "covenant", "nobody was signed in by the provider: {trouble}");
-    let page = Page::new("You are not signed in").warns(Some(&trouble.to_string()));
-    page.says(
-        "Nothing was changed. Whoever came by an invite opens its link again; everybody else begins anew.",
-    )
-    .link("/signin", "Begin anew")
-    .answer(trouble.status())
+    let told = trouble.to_string();
+    daemon.gate.record_no_sign_in(None, &told);
+    let page = Page::new("You are not signed in").warns(Some(&told));
+    let page = page
+        .says("Nothing was changed. Whoever came by an invite opens its link again; everybody else begins anew.")
+        .link("/signin", "Begin anew");
+    let mut response = page.answer(trouble.status());
+    if *trouble == Trouble::Busy {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(BUSY.as_secs()));
+    }
+    response
 }

@@ -18,6 +18,9 @@ const MOST: usize = 256 * 1024;
 /// How long one may take.
 const WITHIN: Duration = Duration::from_secs(10);
 
+/// The most characters that are told of what is wrong with one.
+const TOLD: usize = 160;
+
 /// The media type of what we say.
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 
@@ -66,7 +69,11 @@ pub(super) fn read<T: DeserializeOwned>(what: &'static str, answer: &Response) -
     let unfit = |why: String| Trouble::Unfit { what, why };
     json::check(&answer.body).map_err(|refused| unfit(format!("its JSON is refused: {refused}")))?;
     serde_json::from_slice(&answer.body).map_err(|error| match error.classify() {
-        serde_json::error::Category::Data => unfit(format!("its JSON does not fit: {error}")),
+        // It may repeat what stands there, however long that is.
+        serde_json::error::Category::Data => {
+            let why: String = error.to_string().chars().take(TOLD).collect();
+            unfit(format!("its JSON does not fit: {why}"))
+        }
         _ => unfit("it is not JSON".to_owned()),
     })
 }

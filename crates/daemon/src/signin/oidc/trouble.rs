@@ -1,4 +1,4 @@
-//! Why nobody was signed in by a provider: what they read, and what the row says.
+//! Why nobody was signed in by a provider, in the sentence that they read and that the row has.
 
 use http::StatusCode;
 
@@ -37,20 +37,6 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
-    /// What the row says.
-    pub(crate) fn reason(&self) -> &'static str {
-        match self {
-            Self::NotSetUp | Self::NoSecret | Self::NoPlace => "no provider",
-            Self::Busy => "too many at a time",
-            Self::Unreachable(_) => "the provider is unreachable",
-            Self::Unfit { .. } => "the provider is unfit",
-            Self::Refused(_) => "the provider refused the code",
-            Self::Declined(_) => "the provider declined",
-            Self::Stray => "no such sign-in under way",
-            Self::Untrue(_) => "an untrue identity",
-        }
-    }
-
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::NotSetUp | Self::NoPlace => StatusCode::NOT_FOUND,
