@@ -125,12 +125,20 @@ fn what_a_provider_says_is_believed_whole_or_not_at_all() {
         (signed(Signing::Forged), "not of its key"),
     ];
     for (manner, why) in table {
+        let unknown = manner.signing == Signing::Hidden;
         stage.behaves(manner);
+        stage.service.heard();
         let mut browser = stage.browser();
         let refused = stage.signs_in(&mut browser, "subject of ada");
         assert_eq!((refused.status, refused.signs_in()), (403, false), "{why}: {refused:?}");
         assert!(refused.told().contains(why), "{why}: {refused:?}");
         assert_eq!(browser.get("/api/v1/session").status, 401);
+        let asked = stage.service.heard().iter().filter(|request| request.path == "/keys").count();
+        assert_eq!(
+            asked,
+            usize::from(unknown),
+            "{why}: its keys are known, and asked for once more where one is not"
+        );
     }
     stage.behaves(Manner::default());
     assert_eq!(stage.signs_in(&mut stage.browser(), "subject of ada").status, 200);

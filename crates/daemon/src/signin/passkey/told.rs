@@ -135,3 +135,35 @@ pub(super) fn public_key(key: &[u8]) -> Option<PublicKey> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(content: &[u8]) -> Vec<u8> {
+        let length = u16::try_from(content.len()).unwrap().to_be_bytes();
+        [&[0x59][..], &length, content].concat()
+    }
+
+    #[test]
+    fn keys_of_three_kinds_are_taken_as_cose_writes_them() {
+        let (x, y, modulus) = ([1; 32], [2; 32], [3; 256]);
+        let p256 = [&[0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21][..], &run(&x), &[0x22], &run(&y)].concat();
+        assert_eq!(public_key(&p256), PublicKey::p256(&x, &y));
+        let ed25519 = [&[0xa4, 1, 1, 3, 0x27, 0x20, 6, 0x21][..], &run(&x)].concat();
+        assert_eq!(public_key(&ed25519), PublicKey::ed25519(&x));
+        let rsa = [&[0xa4, 1, 3, 3, 0x39, 1, 0, 0x20][..], &run(&modulus), &[0x21, 0x43, 1, 0, 1]].concat();
+        assert_eq!(public_key(&rsa), PublicKey::rsa(modulus.to_vec(), vec![1, 0, 1]));
+        for key in [&p256, &ed25519, &rsa] {
+            assert!(public_key(key).is_some());
+            for length in 0..key.len() {
+                assert_eq!(public_key(&key[..length]), None, "{length}");
+            }
+        }
+        for (at, other) in [(2, 1), (4, 0x27), (6, 2)] {
+            let mut odd = p256.clone();
+            odd[at] = other;
+            assert_eq!(public_key(&odd), None, "of another kind, algorithm or curve");
+        }
+    }
+}
