@@ -256,6 +256,26 @@ fn a_provider_that_is_away_or_no_provider_harms_nobody() {
 }
 
 #[test]
+fn people_come_back_to_the_public_name_and_a_reload_changes_the_provider() {
+    let home = home();
+    let proxied = "[http]\nbehind_proxy = true\npublic_url = \"https://covenant.example.org\"\n";
+    home.write("config.toml", proxied);
+    let stage = Stage::set(&home);
+    let mut browser = stage.browser().at("https://covenant.example.org");
+    let sent = browser.get("/auth/oidc");
+    let place = sent.header("location").unwrap();
+    let back = "redirect_uri=https%3A%2F%2Fcovenant.example.org%2Fauth%2Foidc%2Fcallback&";
+    assert!(place.contains(back) && place.contains("code_challenge_method=S256"), "{place}");
+    assert!(sent.header("set-cookie").unwrap().ends_with("; SameSite=Lax; Max-Age=600; Secure"), "{sent:?}");
+    assert!(!place.contains(SECRET) && !place.contains("client_secret"), "{place}");
+
+    home.write("config.toml", proxied);
+    let reloaded = home.run(&["reload", "--json"]).ok().json();
+    assert_eq!(reloaded["applied"], json!(["oidc"]), "{reloaded}");
+    assert_eq!(browser.get("/auth/oidc").status, 404);
+}
+
+#[test]
 fn what_is_wrong_with_the_section_is_said_before_anybody_signs_in() {
     let home = home();
     let section = |issuer: &str| {
