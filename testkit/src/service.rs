@@ -8,6 +8,7 @@ pub mod discord;
 pub mod github;
 pub mod ical;
 pub mod matrix;
+pub mod oidc;
 mod request;
 pub mod slack;
 pub mod telegram;
@@ -15,7 +16,7 @@ pub mod webhook;
 
 use std::collections::VecDeque;
 use std::io::BufReader;
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -106,8 +107,10 @@ fn converse(shared: &Shared, mut stream: TcpStream) {
             Some(answer) => answer,
             None => shared.protocol.lock().expect("the service stands").answer(&request),
         };
+        let last = request.header("connection").eq_ignore_ascii_case("close");
         shared.heard.lock().expect("the service stands").push(request);
-        if !answer.write(&mut stream) {
+        if !answer.write(&mut stream) || last {
+            let _ = stream.shutdown(Shutdown::Both);
             return;
         }
     }

@@ -21,7 +21,7 @@ use crate::{home, now};
 
 /// Operations of another shape: `mcp.rs` asks for those of MCP, the tests of signing in for its pages, those of the metrics and
 /// of teams for the last two.
-const ELSEWHERE: [&str; 11] = [
+const ELSEWHERE: [&str; 19] = [
     "mcpSend",
     "mcpListen",
     "mcpEnd",
@@ -29,6 +29,14 @@ const ELSEWHERE: [&str; 11] = [
     "signIn",
     "signOut",
     "signInByLink",
+    "beginProvider",
+    "bindProvider",
+    "providerCallback",
+    "signInByPasskey",
+    "passkeyChallenge",
+    "makePasskey",
+    "removePasskey",
+    "passkeyScript",
     "invitePage",
     "acceptInvite",
     "metrics",

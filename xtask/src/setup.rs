@@ -1,5 +1,5 @@
-//! What the tests need beside Rust: a database server's programs, MCP clients and servers in Node and Python, and the
-//! MCP suite, all pinned.
+//! What the tests need beside Rust: a database server's programs, a browser, MCP clients and servers in Node and Python, and
+//! the MCP suite, all pinned.
 //!
 //! Everything goes under `.tools/`, except Debian packages, which are installed by name when we may. Where `CI` is
 //! set a missing part fails; elsewhere it is one loud line, and the tests that need it say that they were skipped.
@@ -24,6 +24,7 @@ pub(crate) fn everything() -> Result<Ready, String> {
     let mut ready = Ready::default();
     let tools = tree::root().join(".tools");
     excused("PostgreSQL", postgres())?;
+    excused("Chromium", chromium())?;
     let place = tools.join("clients");
     let node = excused("Node clients", node::clients(&place))?;
     let python = excused("Python client", python_packages(&place, "tests/clients"))?;
@@ -67,6 +68,21 @@ fn postgres() -> Result<(), String> {
     }
     debian(&["postgresql"])?;
     if there() { Ok(()) } else { Err("initdb is still not there after installing postgresql".to_owned()) }
+}
+
+/// A browser, and what drives it.
+fn chromium() -> Result<(), String> {
+    let missing = || ["chromium", "chromedriver"].into_iter().find(|program| find(program).is_none());
+    if missing().is_none() {
+        return Ok(());
+    }
+    debian(&["chromium", "chromium-driver"])?;
+    match missing() {
+        Some(program) => {
+            Err(format!("{program} is still not there after installing chromium and chromium-driver"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// `git`, which the server of that name runs.

@@ -16,6 +16,7 @@ pub mod http;
 pub(crate) mod keys;
 pub mod limits;
 pub mod logging;
+pub mod oidc;
 pub mod operator;
 pub(crate) mod place;
 pub mod plugins;
@@ -81,6 +82,9 @@ pub struct Config {
     /// Where issues are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub github: Option<github::GitHub>,
+    /// By whom people may sign in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oidc: Option<oidc::Oidc>,
     /// Ways to people.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub chat: BTreeMap<String, chat::Chat>,
@@ -218,6 +222,7 @@ impl Config {
         self.vault.as_ref().map_or(Ok(()), vault::Vault::check)?;
         calendars::check(&self.calendars)?;
         self.github.as_ref().map_or(Ok(()), github::GitHub::check)?;
+        self.oidc.as_ref().map_or(Ok(()), oidc::Oidc::check)?;
         chat::check(&self.chat)?;
         self.scripts.check()?;
         self.agents.check()

@@ -138,9 +138,11 @@ impl Daemon {
 
     /// Takes other secrets into effect.
     pub(crate) fn take_secrets(&self, secrets: Secrets) {
-        let warning = self.config().telemetry.warning(&secrets);
+        let config = self.config();
+        let provider = config.oidc.as_ref().and_then(|oidc| oidc.warning(&secrets));
+        let warnings = config.telemetry.warning(&secrets).into_iter().chain(provider);
         self.hide(secrets);
-        if let Some(warning) = warning {
+        for warning in warnings {
             tracing::warn!(target: "covenant", "{warning}");
         }
         self.toolbox.renew(&self.gate);

@@ -117,6 +117,7 @@ impl Secrets {
         let found = servers::read(home, config, &secrets, environment)?;
         secrets.literal.extend(found.credentials);
         warnings.extend(config.telemetry.warning(&secrets));
+        warnings.extend(config.oidc.as_ref().and_then(|oidc| oidc.warning(&secrets)));
         Ok(Loaded { secrets, warnings, server_warnings: found.warnings, servers: found.wanted })
     }
 
@@ -215,7 +216,7 @@ fn from_config(config: &Config) -> Vec<(String, Secret)> {
     found
 }
 
-/// Credentials of services that tools use: tokens, and what is one in their addresses.
+/// Credentials of services: tokens, and what is one in their addresses.
 fn from_services(config: &Config) -> Vec<(String, Secret)> {
     let github = config.github.iter().flat_map(|github| {
         [
@@ -231,7 +232,8 @@ fn from_services(config: &Config) -> Vec<(String, Secret)> {
     let calendars = config.calendars.iter();
     let calendars = calendars
         .map(|calendar| (literal::name(&format!("CALENDAR_{}", calendar.name)), calendar.url.as_str()));
-    let values = github.chain(chats).chain(calendars);
+    let oidc = config.oidc.iter().map(|oidc| ("OIDC_CLIENT_SECRET".to_owned(), oidc.client_secret.as_str()));
+    let values = github.chain(chats).chain(calendars).chain(oidc);
     values
         .flat_map(|(name, value)| {
             let parts =

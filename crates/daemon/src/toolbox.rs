@@ -70,6 +70,11 @@ impl Toolbox {
         }
     }
 
+    /// What sends requests.
+    pub(crate) fn web(&self) -> Arc<dyn ports::Web> {
+        Arc::clone(&self.web)
+    }
+
     /// The tools that the configuration in effect asks for; nothing if they are made already.
     pub(crate) fn make(&self) -> Option<Vec<Arc<dyn Tool>>> {
         let (config, secrets) = {

@@ -2,6 +2,7 @@
 //!
 //! `store` implements these on both databases. "Not found" is `Ok(None)` or `Ok(false)`, never an error.
 
+pub mod passkeys;
 pub mod people;
 pub mod signin;
 
@@ -16,6 +17,7 @@ use covenant_model::principal::{AgentType, Principal};
 use covenant_model::time::Timestamp;
 use covenant_model::token::TokenHash;
 
+use self::passkeys::Passkeys;
 use self::people::People;
 use self::signin::SignIns;
 use crate::refusal::Fault;
@@ -219,6 +221,6 @@ pub trait Approvals: Send + Sync {
 }
 
 /// All that the gate needs kept.
-pub trait GateStore: Tokens + Grants + Approvals + People + SignIns {}
+pub trait GateStore: Tokens + Grants + Approvals + People + SignIns + Passkeys {}
 
-impl<T: Tokens + Grants + Approvals + People + SignIns> GateStore for T {}
+impl<T: Tokens + Grants + Approvals + People + SignIns + Passkeys> GateStore for T {}

@@ -4,8 +4,10 @@
 //! Whether a password, a passkey or the word of a provider is good, the daemon finds out; who may be signed in, and for how long,
 //! is decided here.
 
+mod passkey;
 mod visitor;
 
+pub use passkey::{Keyring, beginning};
 pub use visitor::Visitor;
 pub(crate) use visitor::Visitors;
 
@@ -23,7 +25,9 @@ use crate::gate::Gate;
 use crate::limit::elapsed;
 use crate::operator::Operator;
 use crate::people::PeopleError;
-use crate::ports::signin::{Beginning, CodeKind, CodeState, NewCode, Proof, Redeeming};
+use crate::ports::signin::{
+    Beginning, Chosen, CodeKind, CodeState, Identity, NewCode, Opening, Proof, Redeeming,
+};
 use crate::random;
 use crate::refusal::Fault;
 use crate::steward::Steward;
@@ -71,27 +75,19 @@ pub enum Redeemed {
     Expired,
     /// There is no such code, or none any more.
     Unknown,
+    /// What was chosen with it is somebody else's. It is good still.
+    Taken,
 }
 
-/// What somebody was signed in by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// Their password.
-    Password,
-    /// A passkey of theirs.
-    Passkey,
-    /// The word of a provider of identities.
-    Provider,
-}
-
-impl Way {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Password => "by a password",
-            Self::Passkey => "by a passkey",
-            Self::Provider => "by a provider of identities",
-        }
-    }
+/// What became of signing somebody in who has shown who they are.
+#[derive(Debug)]
+pub enum SignedIn {
+    /// They are.
+    Done(Begun),
+    /// They are gone, or what they showed is good no more.
+    Gone,
+    /// Their passkey counts back: there are two of it.
+    CountedBack,
 }
 
 impl Gate {
@@ -151,15 +147,25 @@ impl Gate {
         self.redeem(code, Redeeming::Link, "by a link").await
     }
 
-    /// Sets the password of whoever was invited, as it is to be kept, and signs them in, once.
-    pub async fn redeem_invite(&self, code: &str, password: String) -> Result<Redeemed, Fault> {
-        let redeemed = self.redeem(code, Redeeming::Password(password), "by an invite").await?;
+    /// Takes how whoever was invited wants to sign in from now on, and signs them in, once.
+    pub async fn redeem_invite(&self, code: &str, chosen: Chosen) -> Result<Redeemed, Fault> {
+        let (kind, what) = match &chosen {
+            Chosen::Password(_) => (Kind::PasswordSet, None),
+            Chosen::Identity(identity) => (Kind::IdentityLinked, Some(identity.issuer.clone())),
+            Chosen::Passkey(made) => (Kind::PasskeyAdded, Some(passkey::beginning(&made.id))),
+        };
+        let redeemed = self.redeem(code, Redeeming::Invite(chosen), "by an invite").await?;
         if let Redeemed::Done(begun) = &redeemed {
-            let principal = begun.principal.as_str();
-            let event = Event::new(principal, principal, Kind::PasswordSet, Decision::Done);
-            self.audit().append(std::slice::from_ref(&event), &self.redactor()).await?;
+            self.record_own_way(&begun.principal, kind, what.as_deref()).await?;
         }
         Ok(redeemed)
+    }
+
+    /// Writes down what somebody did to how they sign in.
+    async fn record_own_way(&self, who: &Principal, kind: Kind, what: Option<&str>) -> Result<(), Fault> {
+        let mut event = Event::new(who.as_str(), who.as_str(), kind, Decision::Done);
+        event.reason = what;
+        self.audit().append(std::slice::from_ref(&event), &self.redactor()).await.map(drop)
     }
 
     async fn redeem(&self, code: &str, using: Redeeming, how: &str) -> Result<Redeemed, Fault> {
@@ -171,6 +177,7 @@ impl Gate {
             CodeState::Used => self.no_code("used", Redeemed::Used),
             CodeState::Expired => self.no_code("expired", Redeemed::Expired),
             CodeState::Unknown => self.no_code("unknown", Redeemed::Unknown),
+            CodeState::Taken => self.no_code("somebody else's", Redeemed::Taken),
         })
     }
 
@@ -187,15 +194,20 @@ impl Gate {
         Ok(kept.map(|password| (handle, password)))
     }
 
-    /// Signs somebody in who has shown that they are who has that handle: whoever calls this has looked. None if they are gone,
-    /// or what they showed is good no more.
-    pub async fn sign_in(&self, handle: &Handle, way: Way, proof: Proof) -> Result<Option<Begun>, Fault> {
+    /// Who somebody is whom a provider calls that; none of strangers and of who was removed.
+    pub async fn person(&self, identity: Identity) -> Result<Option<Handle>, Fault> {
+        self.store.person(identity).await
+    }
+
+    /// Signs somebody in who has shown that they are who has that handle: whoever calls this has looked.
+    pub async fn sign_in(&self, handle: &Handle, proof: Proof) -> Result<SignedIn, Fault> {
         let (cookie, session) = self.beginning()?;
-        let (own, principal) = (session.hash, Principal::from(handle));
-        if !self.store.begin_session(principal.clone(), proof, session).await? {
-            return Ok(None);
-        }
-        Ok(Some(self.begun(principal, cookie, own, way.as_str()).await?))
+        let (own, principal, how) = (session.hash, Principal::from(handle), how(&proof));
+        Ok(match self.store.begin_session(principal.clone(), proof, session).await? {
+            Opening::Done => SignedIn::Done(self.begun(principal, cookie, own, how).await?),
+            Opening::Gone => SignedIn::Gone,
+            Opening::CountedBack => SignedIn::CountedBack,
+        })
     }
 
     fn beginning(&self) -> Result<(Secret, Beginning), Fault> {
@@ -258,6 +270,15 @@ impl Gate {
         let workspaces = self.store.workspaces().await?;
         let name = workspaces.into_iter().find(|it| it.id == developer.workspace).map(|it| it.name);
         Ok(name.map(|name| (developer, name)))
+    }
+}
+
+/// What somebody was signed in by, as the row says it.
+fn how(proof: &Proof) -> &'static str {
+    match proof {
+        Proof::Password(_) => "by a password",
+        Proof::Passkey { .. } => "by a passkey",
+        Proof::Identity(_) => "by a provider of identities",
     }
 }
 

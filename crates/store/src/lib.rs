@@ -16,6 +16,7 @@ mod intents;
 mod migrate;
 mod note_index;
 mod open;
+mod passkeys;
 mod people;
 mod receipts;
 mod revision;

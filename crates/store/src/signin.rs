@@ -1,16 +1,20 @@
 //! How people sign in, on either database: what is used once is used once, and what ends somebody ends all of theirs.
 
+mod redeem;
+
 use covenant_gate::ports::Answer;
 use covenant_gate::ports::signin::{
-    Beginning, CodeKind, CodeState, NewCode, Proof, Redeeming, SignIns, WebSession,
+    Beginning, CodeKind, CodeState, Identity, NewCode, Opening, Proof, Redeeming, SignIns, WebSession,
 };
 use covenant_model::id::DeveloperId;
 use covenant_model::principal::{Kind, Principal};
+use covenant_model::team::Handle;
 use covenant_model::time::Timestamp;
 use covenant_model::token::TokenHash;
 
 use crate::db::{DbError, Record, Row, Tx};
 use crate::open::Store;
+use crate::passkeys;
 
 /// How many sessions one of them has at most; beyond that, the one idle longest goes.
 const SESSIONS: i64 = 50;
@@ -30,12 +34,17 @@ const END_CODES: &str = "DELETE FROM signin_codes WHERE principal = $1 AND kind 
 const CODE: &str =
     "SELECT hash, principal, expires_at, used_at FROM signin_codes WHERE hash = $1 AND kind = $2";
 
-const USE: &str = "UPDATE signin_codes SET used_at = $2 WHERE hash = $1 AND used_at IS NULL";
-
-const SET_PASSWORD: &str = "INSERT INTO passwords (developer_id, phc, set_at) VALUES ($1, $2, $3) \
-                            ON CONFLICT (developer_id) DO UPDATE SET phc = excluded.phc, set_at = excluded.set_at";
-
 const PASSWORD: &str = "SELECT developer_id, phc FROM passwords WHERE developer_id = $1";
+
+const PERSON: &str = "SELECT d.id, d.handle FROM oidc_subjects s JOIN developers d ON d.id = s.developer_id \
+                      WHERE s.issuer = $1 AND s.subject = $2 AND d.removed_at IS NULL";
+
+/// Every way somebody may have to sign in.
+const WAYS: [&str; 3] = [
+    "DELETE FROM passwords WHERE developer_id = $1",
+    "DELETE FROM passkeys WHERE developer_id = $1",
+    "DELETE FROM oidc_subjects WHERE developer_id = $1",
+];
 
 const BEGIN: &str = "INSERT INTO web_sessions (hash, principal, created_at, used_at, expires_at, ended_at) \
                      VALUES ($1, $2, $3, $3, $4, NULL)";
@@ -76,7 +85,7 @@ impl SignIns for Store {
         Box::pin(async move {
             let redeemed = self.db.write(move |tx| {
                 let (using, session) = (using.clone(), session.clone());
-                Box::pin(async move { redeem(tx, hash, &using, &session).await })
+                Box::pin(async move { redeem::redeem(tx, hash, &using, &session).await })
             });
             Ok(redeemed.await?)
         })
@@ -90,17 +99,27 @@ impl SignIns for Store {
         })
     }
 
-    fn begin_session(&self, principal: Principal, proof: Proof, session: Beginning) -> Answer<'_, bool> {
+    fn person(&self, identity: Identity) -> Answer<'_, Option<Handle>> {
+        Box::pin(async move {
+            let rows = self.db.query(PERSON, vec![identity.issuer.into(), identity.subject.into()]).await?;
+            Ok(rows.first().map(|row| Record::of("developers", row).parse("handle")).transpose()?)
+        })
+    }
+
+    fn begin_session(&self, principal: Principal, proof: Proof, session: Beginning) -> Answer<'_, Opening> {
         Box::pin(async move {
             let begun = self.db.write(move |tx| {
                 let (principal, proof, session) = (principal.clone(), proof.clone(), session.clone());
                 Box::pin(async move {
-                    let Some(developer) = present(tx, &principal).await? else { return Ok(false) };
-                    if !holds(tx, developer.as_ref(), &proof).await? {
-                        return Ok(false);
+                    // The operator shows nothing here: their link does it.
+                    let Some(Some(developer)) = present(tx, &principal).await? else {
+                        return Ok(Opening::Gone);
+                    };
+                    let opening = holds(tx, &developer, &proof, session.at).await?;
+                    if opening == Opening::Done {
+                        begin(tx, &principal, &session).await?;
                     }
-                    begin(tx, &principal, &session).await?;
-                    Ok(true)
+                    Ok(opening)
                 })
             });
             Ok(begun.await?)
@@ -145,15 +164,16 @@ pub(crate) async fn forget(
     principal: &Principal,
     at: Timestamp,
 ) -> Result<(), DbError> {
-    for sql in [
-        "DELETE FROM passwords WHERE developer_id = $1",
-        "DELETE FROM passkeys WHERE developer_id = $1",
-        "DELETE FROM oidc_subjects WHERE developer_id = $1",
-    ] {
-        tx.execute(sql, vec![developer.as_str().into()]).await?;
-    }
+    forget_ways(tx, developer).await?;
     tx.execute(END_CODES, vec![principal.as_str().into(), CodeKind::Invite.as_str().into()]).await?;
     tx.execute(END_ALL, vec![principal.as_str().into(), at.into()]).await.map(drop)
+}
+
+async fn forget_ways(tx: &mut Tx, developer: &DeveloperId) -> Result<(), DbError> {
+    for sql in WAYS {
+        tx.execute(sql, vec![developer.as_str().into()]).await?;
+    }
+    Ok(())
 }
 
 /// Whether that one is here; and which developer, where it is one.
@@ -169,16 +189,29 @@ async fn present(tx: &mut Tx, principal: &Principal) -> Result<Option<Option<Dev
     }
 }
 
-async fn holds(tx: &mut Tx, developer: Option<&DeveloperId>, proof: &Proof) -> Result<bool, DbError> {
-    match (proof, developer) {
-        (Proof::Other, _) => Ok(true),
-        (Proof::Password(_), None) => Ok(false),
-        (Proof::Password(shown), Some(developer)) => {
+/// Whether that is theirs still.
+async fn holds(
+    tx: &mut Tx,
+    developer: &DeveloperId,
+    proof: &Proof,
+    at: Timestamp,
+) -> Result<Opening, DbError> {
+    let theirs = match proof {
+        Proof::Password(shown) => {
             let rows = tx.query(PASSWORD, vec![developer.as_str().into()]).await?;
             let kept = rows.first().map(|row| Record::of("passwords", row).text("phc")).transpose()?;
-            Ok(kept == Some(shown.as_str()))
+            kept == Some(shown.as_str())
         }
-    }
+        Proof::Identity(identity) => is_whose(tx, identity).await?.as_ref() == Some(developer),
+        Proof::Passkey { id, counter } => return passkeys::count(tx, developer, id, *counter, at).await,
+    };
+    Ok(if theirs { Opening::Done } else { Opening::Gone })
+}
+
+async fn is_whose(tx: &mut Tx, identity: &Identity) -> Result<Option<DeveloperId>, DbError> {
+    let rows =
+        tx.query(PERSON, vec![identity.issuer.as_str().into(), identity.subject.as_str().into()]).await?;
+    rows.first().map(|row| Record::of("developers", row).parse("id")).transpose()
 }
 
 async fn add_code(tx: &mut Tx, code: &NewCode) -> Result<bool, DbError> {
@@ -198,34 +231,6 @@ async fn add_code(tx: &mut Tx, code: &NewCode) -> Result<bool, DbError> {
     ];
     tx.execute(ADD_CODE, values).await?;
     Ok(true)
-}
-
-async fn redeem(
-    tx: &mut Tx,
-    hash: TokenHash,
-    using: &Redeeming,
-    session: &Beginning,
-) -> Result<CodeState, DbError> {
-    let kind = match using {
-        Redeeming::Link => CodeKind::Link,
-        Redeeming::Password(_) => CodeKind::Invite,
-    };
-    let rows = tx.query(CODE, vec![hash.0.into(), kind.as_str().into()]).await?;
-    let found = rows.first().map_or(Ok(CodeState::Unknown), |row| state(row, session.at))?;
-    let CodeState::Good(principal) = &found else { return Ok(found) };
-    let Some(developer) = present(tx, principal).await? else { return Ok(CodeState::Unknown) };
-    if tx.execute(USE, vec![hash.0.into(), session.at.into()]).await? == 0 {
-        return Ok(CodeState::Used);
-    }
-    if let Redeeming::Password(phc) = using {
-        // The operator has no password: whoever reaches the socket needs none.
-        let Some(developer) = developer else { return Ok(CodeState::Unknown) };
-        let values = vec![developer.as_str().into(), phc.as_str().into(), session.at.into()];
-        tx.execute(SET_PASSWORD, values).await?;
-        tx.execute(END_ALL, vec![principal.as_str().into(), session.at.into()]).await?;
-    }
-    begin(tx, principal, session).await?;
-    Ok(found)
 }
 
 async fn begin(tx: &mut Tx, principal: &Principal, session: &Beginning) -> Result<(), DbError> {

@@ -1,7 +1,7 @@
 //! What a service is asked and what it answers, as HTTP/1.1 writes both.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, Write as _};
+use std::io::{BufRead, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 
 use serde_json::Value;
@@ -71,14 +71,23 @@ impl Request {
 
     /// A value of its query.
     pub fn asked(&self, name: &str) -> Option<String> {
-        let pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
-        pairs.into_iter().find(|(key, _)| *key == name).map(|(_, value)| decoded(value, true))
+        find(&self.query, name)
+    }
+
+    /// A field of the form it sends.
+    pub fn filled(&self, name: &str) -> Option<String> {
+        find(&String::from_utf8_lossy(&self.body), name)
     }
 
     /// All of it as it was sent, for a search of what must not be there.
     pub fn whole(&self) -> String {
         format!("{self:?} {}", String::from_utf8_lossy(&self.body))
     }
+}
+
+fn find(pairs: &str, name: &str) -> Option<String> {
+    let mut pairs = pairs.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(key, _)| *key == name).map(|(_, value)| decoded(value, true))
 }
 
 /// A text without percent signs.
@@ -105,6 +114,7 @@ pub struct Answer {
     status: Option<u16>,
     headers: Vec<(String, String)>,
     body: String,
+    never: bool,
 }
 
 impl Answer {
@@ -135,6 +145,11 @@ impl Answer {
         Self::default()
     }
 
+    /// No answer either, and the connection stays until the other end has had enough.
+    pub fn never() -> Self {
+        Self { never: true, ..Self::default() }
+    }
+
     /// With that header.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -143,6 +158,9 @@ impl Answer {
 
     /// Writes it; `false` where the connection is over.
     pub(super) fn write(&self, to: &mut TcpStream) -> bool {
+        if self.never {
+            let _ = to.read(&mut [0]);
+        }
         let Some(status) = self.status else {
             let _ = to.shutdown(Shutdown::Both);
             return false;

@@ -10,8 +10,23 @@ use crate::cov_agent::stage::{Language, install};
 use crate::home;
 
 /// One waits for what may never come; the others have tests of their own.
-const ELSEWHERE: [&str; 8] =
-    ["mcpListen", "metrics", "signInPage", "signIn", "signOut", "signInByLink", "invitePage", "acceptInvite"];
+const ELSEWHERE: &[&str] = &[
+    "mcpListen",
+    "metrics",
+    "signInPage",
+    "signIn",
+    "signOut",
+    "signInByLink",
+    "invitePage",
+    "acceptInvite",
+    "beginProvider",
+    "bindProvider",
+    "providerCallback",
+    "signInByPasskey",
+    "passkeyChallenge",
+    "makePasskey",
+    "removePasskey",
+];
 
 /// Each operation of the page with its two commands.
 fn commands(port: u16) -> Vec<(String, [String; 2])> {

@@ -1,7 +1,11 @@
-//! People signing in in a browser: the operator by a link, others by an invite and a password; what their cookie opens, and what
-//! ends it.
+//! People signing in in a browser: the operator by a link, others by an invite and what they choose on it; what their cookie
+//! opens, and what ends it.
 
 pub(super) mod browser;
+mod oidc;
+mod passkey;
+mod provider;
+mod real;
 
 use std::thread;
 
@@ -196,17 +200,11 @@ fn a_wrong_password_is_told_like_a_wrong_handle_and_five_close_the_door() {
         assert_eq!(sign_in("@ada", GOOD).status, 303);
     }
     // There is a password and it is another, there is none, nobody has that handle, nobody can have it.
-    let told = |answer: &browser::Answer| {
-        answer
-            .body
-            .split_once("role=\"alert\">")
-            .map(|(_, rest)| rest.split("</p>").next().unwrap().to_owned())
-    };
     let wrong = sign_in("ada", "not the password");
-    assert!(told(&wrong).unwrap().contains("do not belong together"), "{wrong:?}");
+    assert!(wrong.told().contains("do not belong together"), "{wrong:?}");
     for handle in ["eve", "nobody", "local", "No Handle <b>"] {
         let answer = sign_in(handle, GOOD);
-        assert_eq!((answer.status, told(&answer)), (403, told(&wrong)), "{handle}");
+        assert_eq!((answer.status, answer.told()), (403, wrong.told()), "{handle}");
         assert!(!answer.body.contains("<b>") && answer.header("set-cookie").is_none(), "{answer:?}");
     }
     for _ in 0..4 {

@@ -33,13 +33,11 @@ const SECTIONS: &[Section] = &[
     Section { name: "vault", used: super::vault::KEYS, later: &[] },
     Section { name: "calendars", used: super::calendars::KEYS, later: &[] },
     Section { name: "github", used: super::github::KEYS, later: &[] },
+    Section { name: "oidc", used: super::oidc::KEYS, later: &[] },
     Section { name: "chat", used: super::chat::KEYS, later: &[] },
     Section { name: "scripts", used: super::scripts::KEYS, later: &[] },
     Section { name: "agents", used: super::agents::KEYS, later: &[] },
 ];
-
-/// Sections that are part of the documented surface and that this version does not read.
-const LATER: &[&str] = &["oidc"];
 
 /// The section of external servers, whose entries are warned about where they are read.
 const SERVERS: &str = "mcp";
@@ -52,9 +50,7 @@ const MEANT_SERVERS: &[&str] = &["mcpServers", "mcp_servers", "mcp-servers", "mc
 
 /// What is wrong with a section that has no effect.
 fn unread(name: &str) -> &'static str {
-    if LATER.contains(&name) {
-        "is not used by this version"
-    } else if MEANT_SERVERS.contains(&name) {
+    if MEANT_SERVERS.contains(&name) {
         "is not a known section; write each server as [[mcp.servers]]"
     } else {
         "is not a known section"

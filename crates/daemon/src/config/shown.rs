@@ -23,6 +23,7 @@ impl Config {
         shown.audit.anchor_url = self.audit.anchor_url.shown();
         shown.telemetry = self.telemetry.shown();
         shown.github = self.github.as_ref().map(super::github::GitHub::shown);
+        shown.oidc = self.oidc.as_ref().map(super::oidc::Oidc::shown);
         shown.chat = self.chat.iter().map(|(name, chat)| (name.clone(), chat.shown())).collect();
         shown.calendars = self.calendars.iter().map(super::calendars::Calendar::shown).collect();
         shown

@@ -102,18 +102,18 @@ fn an_address_that_others_reach_needs_tls_or_a_proxy() {
 }
 
 #[test]
-fn unknown_keys_are_warned_about_by_path_and_later_ones_say_so() {
-    let text = "[http]\nlisen = \"x\"\n[htpp]\nx = 1\n[oidc]\nx = 1\n[vault]\nx = 1\n[chat.team]\nprovider = \"slack\"\ntoken = \"${secret:T}\"\nx = 1\n[[calendars]]\nname = \"a\"\npath = \"a.ics\"\nx = 1\n";
+fn unknown_keys_are_warned_about_by_path() {
+    let text = "[http]\nlisen = \"x\"\n[htpp]\nx = 1\n[oidc]\nissuer = \"https://id.example.org\"\nclient_id = \"c\"\nclient_secret = \"${secret:S}\"\nx = 1\n[vault]\nx = 1\n[chat.team]\nprovider = \"slack\"\ntoken = \"${secret:T}\"\nx = 1\n[[calendars]]\nname = \"a\"\npath = \"a.ics\"\nx = 1\n";
     let warnings = parse(text).unwrap().warnings;
     assert_eq!(
         warnings,
         [
             "config.toml, line 2: `http.lisen` is not a known key; [http] has listen, tls_cert, tls_key, behind_proxy, public_url, allowed_hosts, session_idle_secs, max_sessions, remote_admin",
             "config.toml, line 3: [htpp] is not a known section",
-            "config.toml, line 5: [oidc] is not used by this version",
-            "config.toml, line 8: `vault.x` is not a known key; [vault] has path, git_sync",
-            "config.toml, line 12: `chat.team.x` is not a known key; [chat.team] has provider, token, base_url, url",
-            "config.toml, line 16: `calendars.x` is not a known key; [calendars] has name, url, path",
+            "config.toml, line 9: `oidc.x` is not a known key; [oidc] has issuer, client_id, client_secret",
+            "config.toml, line 11: `vault.x` is not a known key; [vault] has path, git_sync",
+            "config.toml, line 15: `chat.team.x` is not a known key; [chat.team] has provider, token, base_url, url",
+            "config.toml, line 19: `calendars.x` is not a known key; [calendars] has name, url, path",
         ]
     );
 }

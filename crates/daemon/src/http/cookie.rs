@@ -1,17 +1,34 @@
-//! The cookie of a browser that is signed in: named by our port, since browsers send what one port of a host has set to all others.
+//! The cookies of a browser: that it is signed in, and that it is about to be. Named by our port, since browsers send what one
+//! port of a host has set to all others.
 
 use http::header::{COOKIE, HeaderMap, HeaderValue};
 
 use super::via::Port;
 use crate::config::http::Http;
 
+/// Where a sign-in by a provider begins and ends; its cookie is sent nowhere else.
+const FLOW: &str = "/auth/oidc";
+
 fn name(port: Port) -> String {
     format!("covenant_{}", port.number)
 }
 
-/// The value of ours in those headers. Of two nobody knows which is meant, so neither is.
+fn flow_name(port: Port) -> String {
+    format!("covenant_{}_oidc", port.number)
+}
+
+/// The cookie of a session in those headers.
 pub(crate) fn shown(headers: &HeaderMap, port: Port) -> Option<&str> {
-    let name = name(port);
+    find(headers, &name(port))
+}
+
+/// The cookie of a sign-in that is under way.
+pub(crate) fn shown_flow(headers: &HeaderMap, port: Port) -> Option<&str> {
+    find(headers, &flow_name(port))
+}
+
+/// The value of that name in those headers. Of two nobody knows which is meant, so neither is.
+fn find<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
     let mut ours = lines.flat_map(|line| line.split(';')).filter_map(|pair| {
         let (key, value) = pair.split_once('=')?;
@@ -21,11 +38,21 @@ pub(crate) fn shown(headers: &HeaderMap, port: Port) -> Option<&str> {
     ours.next().is_none().then_some(first)
 }
 
-/// Sets it, for that many seconds; none end it.
+/// Sets the cookie of a session, for that many seconds; none end it.
 pub(crate) fn set(port: Port, http: &Http, value: &str, seconds: u64) -> Option<HeaderValue> {
+    written(&format!("{}={value}; Path=/; HttpOnly; SameSite=Strict", name(port)), port, http, seconds)
+}
+
+/// Sets the cookie of a sign-in that is under way. It must come along when the provider, which is another site, sends the browser
+/// back to us: `Lax` does so for whole pages, and `Strict` never would. It opens nothing by itself.
+pub(crate) fn set_flow(port: Port, http: &Http, value: &str, seconds: u64) -> Option<HeaderValue> {
+    let text = format!("{}={value}; Path={FLOW}; HttpOnly; SameSite=Lax", flow_name(port));
+    written(&text, port, http, seconds)
+}
+
+fn written(text: &str, port: Port, http: &Http, seconds: u64) -> Option<HeaderValue> {
     let secure = if port.scheme == "https" || http.behind_proxy { "; Secure" } else { "" };
-    let name = name(port);
-    let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}");
+    let text = format!("{text}; Max-Age={seconds}{secure}");
     let mut value = HeaderValue::try_from(text).ok()?;
     value.set_sensitive(true);
     Some(value)
@@ -60,6 +87,8 @@ mod tests {
         let plain = set(port(), &Http::default(), "cv_x", 60).unwrap();
         assert_eq!(plain, "covenant_8421=cv_x; Path=/; HttpOnly; SameSite=Strict; Max-Age=60");
         assert!(plain.is_sensitive());
+        let flow = set_flow(port(), &Http::default(), "cv_x", 60).unwrap();
+        assert_eq!(flow, "covenant_8421_oidc=cv_x; Path=/auth/oidc; HttpOnly; SameSite=Lax; Max-Age=60");
         let proxied = Http { behind_proxy: true, ..Http::default() };
         let tls = Http { tls_cert: "c".to_owned(), tls_key: "k".to_owned(), ..Http::default() };
         let over_tls = Port::new("127.0.0.1:8421".parse().unwrap(), &tls);

@@ -89,6 +89,11 @@ fn is_ours(host: &str, port: Port, config: &Http) -> bool {
         || config.allowed_hosts.iter().any(|allowed| listed(allowed))
 }
 
+/// Whether that host, with or without a port, is this machine whoever asks.
+pub(crate) fn is_this_machine(host: &str) -> bool {
+    is_local(split(host).0)
+}
+
 fn is_local(name: &str) -> bool {
     let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
     name.eq_ignore_ascii_case("localhost")

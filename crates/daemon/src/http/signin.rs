@@ -1,7 +1,11 @@
 //! People signing in: which page they see, what a form of theirs does, and the cookie they leave with.
 
 mod form;
+pub(crate) mod oidc;
 mod page;
+mod pages;
+pub(crate) mod passkey;
+mod place;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,17 +14,19 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts, State};
 use axum::response::Response;
 use covenant_gate::Fault;
-use covenant_gate::ports::signin::{CodeState, Proof};
-use covenant_gate::signin::{Begun, Redeemed, Visitor, Way};
+use covenant_gate::ports::signin::{Chosen, CodeState, Proof};
+use covenant_gate::signin::{Begun, Redeemed, SignedIn, Visitor};
+use covenant_model::principal::Principal;
 use covenant_model::team::Handle;
 use covenant_model::token;
-use http::header::{HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE};
+use http::header::{HeaderValue, LOCATION, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
 use self::form::Form;
-use self::page::{Field, Page};
+use self::page::Page;
+use self::pages::{Offer, bad_invite, bad_link};
 use super::document::{Asked, Segment};
 use super::reply::Failure;
 use super::via::{Port, Via};
@@ -31,8 +37,8 @@ use crate::signin::password::{NotLooked, Password};
 /// What is said of a name and a password that do not belong together, whichever of them is wrong.
 const WRONG: &str = "That handle and that password do not belong together.";
 
-/// What is said of an invite that leads nowhere.
-const ASK: &str = "Ask whoever invited you for another: covenant team invite HANDLE --again";
+/// How long to wait where too many are looked at at a time.
+const BUSY: Duration = Duration::from_secs(5);
 
 /// The port a browser came by. People do not sign in by the socket: whoever reaches that is known.
 pub(crate) struct Door(Port);
@@ -71,11 +77,10 @@ pub(crate) async fn page(
     }
     Ok(match visitor(&daemon, &headers, port).await? {
         Some(visitor) => {
-            let principal = visitor.caller().principal();
-            let page = Page::new("Signed in").says(&format!("You are signed in as {principal}."));
-            page.form("/signout", &[("csrf", visitor.csrf())], &[], "Sign out").answer(StatusCode::OK)
+            let keyring = daemon.gate.keyring(&visitor).await?;
+            Offer::of(&daemon, port, &headers).signed_in(&visitor, keyring.as_ref())
         }
-        None => password_page("", None, StatusCode::OK),
+        None => Offer::of(&daemon, port, &headers).sign_in("", None, StatusCode::OK),
     })
 }
 
@@ -83,8 +88,10 @@ pub(crate) async fn page(
 pub(crate) async fn sign_in(
     State(daemon): State<Arc<Daemon>>,
     Door(port): Door,
+    headers: HeaderMap,
     form: Form,
 ) -> Result<Response, Failure> {
+    let offer = Offer::of(&daemon, port, &headers);
     let typed = form.field("handle").trim();
     let typed = typed.strip_prefix('@').unwrap_or(typed);
     let handle = typed.parse::<Handle>().ok();
@@ -92,25 +99,23 @@ pub(crate) async fn sign_in(
     let shown = handle.as_ref().map_or("", Handle::as_str);
     if let Err(wait) = daemon.signin.attempts.begin(handle.as_ref(), daemon.clock.now()) {
         daemon.gate.record_no_sign_in(None, "too many tries");
-        return Ok(too_often(shown, wait));
+        return Ok(offer.too_often(shown, wait));
     }
     let known = daemon.gate.password_of(typed).await?;
     let kept = known.as_ref().map(|(_, kept)| kept.clone());
     let password = Password::typed(form.field("password")).ok();
     let fits = match daemon.signin.passwords.fits(password, kept).await {
         Ok(fits) => fits,
-        Err(NotLooked::Busy) => return Ok(too_often(shown, Duration::from_secs(5))),
+        Err(NotLooked::Busy) => return Ok(offer.too_often(shown, BUSY)),
         Err(NotLooked::Fault(fault)) => return Err(fault.into()),
     };
     let begun = match known.as_ref() {
-        Some((handle, kept)) if fits => {
-            daemon.gate.sign_in(handle, Way::Password, Proof::Password(kept.clone())).await?
-        }
-        _ => None,
+        Some((handle, kept)) if fits => daemon.gate.sign_in(handle, Proof::Password(kept.clone())).await?,
+        _ => SignedIn::Gone,
     };
-    let Some(begun) = begun else {
+    let SignedIn::Done(begun) = begun else {
         daemon.gate.record_no_sign_in(known.as_ref().map(|(handle, _)| handle), "wrong password");
-        return Ok(password_page(shown, Some(WRONG), StatusCode::FORBIDDEN));
+        return Ok(offer.sign_in(shown, Some(WRONG), StatusCode::FORBIDDEN));
     };
     if let Some(handle) = &handle {
         daemon.signin.attempts.succeeded(handle);
@@ -128,22 +133,20 @@ pub(crate) async fn by_link(
         Redeemed::Done(begun) => signed_in(&daemon, port, &begun)?,
         Redeemed::Used => bad_link("This link was used already.", StatusCode::CONFLICT),
         Redeemed::Expired => bad_link("This link was good for a minute, which is over.", StatusCode::GONE),
-        Redeemed::Unknown => bad_link("There is no such link.", StatusCode::NOT_FOUND),
+        Redeemed::Unknown | Redeemed::Taken => bad_link("There is no such link.", StatusCode::NOT_FOUND),
     })
 }
 
-/// The page on which whoever was invited chooses a password.
+/// The page on which whoever was invited chooses how they sign in.
 pub(crate) async fn invite(
     State(daemon): State<Arc<Daemon>>,
-    Door(_): Door,
+    Door(port): Door,
+    headers: HeaderMap,
     Segment(code): Segment,
 ) -> Result<Response, Failure> {
-    let looked = daemon.gate.look_at_invite(&code).await?;
-    Ok(match looked {
-        CodeState::Good(principal) => invite_page(&code, Some(principal.name()), None, StatusCode::OK),
-        CodeState::Used => bad_invite(&Redeemed::Used),
-        CodeState::Expired => bad_invite(&Redeemed::Expired),
-        CodeState::Unknown => bad_invite(&Redeemed::Unknown),
+    Ok(match invited(&daemon, &code).await? {
+        Ok(who) => Offer::of(&daemon, port, &headers).invite(&code, &who, None, StatusCode::OK),
+        Err(page) => page,
     })
 }
 
@@ -151,31 +154,41 @@ pub(crate) async fn invite(
 pub(crate) async fn accept(
     State(daemon): State<Arc<Daemon>>,
     Door(port): Door,
+    headers: HeaderMap,
     Segment(code): Segment,
     form: Form,
 ) -> Result<Response, Failure> {
     // A code that is no good costs nothing more than a look.
-    let who = match daemon.gate.look_at_invite(&code).await? {
-        CodeState::Good(principal) => principal,
-        CodeState::Used => return Ok(bad_invite(&Redeemed::Used)),
-        CodeState::Expired => return Ok(bad_invite(&Redeemed::Expired)),
-        CodeState::Unknown => return Ok(bad_invite(&Redeemed::Unknown)),
+    let who = match invited(&daemon, &code).await? {
+        Ok(who) => who,
+        Err(page) => return Ok(page),
     };
+    let offer = Offer::of(&daemon, port, &headers);
     let password = match Password::typed(form.field("password")) {
         Ok(password) => password,
         Err(unfit) => {
             let told = unfit.to_string();
-            return Ok(invite_page(&code, Some(who.name()), Some(&told), StatusCode::UNPROCESSABLE_ENTITY));
+            return Ok(offer.invite(&code, &who, Some(&told), StatusCode::UNPROCESSABLE_ENTITY));
         }
     };
     let kept = match daemon.signin.passwords.keep(password).await {
         Ok(kept) => kept,
-        Err(NotLooked::Busy) => return Ok(too_often("", Duration::from_secs(5))),
+        Err(NotLooked::Busy) => return Ok(offer.too_often("", BUSY)),
         Err(NotLooked::Fault(fault)) => return Err(fault.into()),
     };
-    Ok(match daemon.gate.redeem_invite(&code, kept).await? {
+    Ok(match daemon.gate.redeem_invite(&code, Chosen::Password(kept)).await? {
         Redeemed::Done(begun) => signed_in(&daemon, port, &begun)?,
         other => bad_invite(&other),
+    })
+}
+
+/// Who was invited by that code; otherwise the page that says why nobody is.
+async fn invited(daemon: &Daemon, code: &str) -> Result<Result<Principal, Response>, Fault> {
+    Ok(match daemon.gate.look_at_invite(code).await? {
+        CodeState::Good(principal) => Ok(principal),
+        CodeState::Used => Err(bad_invite(&Redeemed::Used)),
+        CodeState::Expired => Err(bad_invite(&Redeemed::Expired)),
+        CodeState::Unknown | CodeState::Taken => Err(bad_invite(&Redeemed::Unknown)),
     })
 }
 
@@ -208,50 +221,19 @@ fn signed_in(daemon: &Daemon, port: Port, begun: &Begun) -> Result<Response, Fau
 
 /// Sends a browser to the page that says who is signed in, with that cookie.
 fn onward(cookie: Option<HeaderValue>) -> Result<Response, Fault> {
-    let cookie = cookie.ok_or_else(|| Fault::new("the cookie could not be written", "its shape is wrong"))?;
+    with_cookie(leads_to(HeaderValue::from_static("/signin")), cookie)
+}
+
+/// Sends a browser there.
+fn leads_to(place: HeaderValue) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
-    response.headers_mut().insert(LOCATION, HeaderValue::from_static("/signin"));
-    response.headers_mut().insert(SET_COOKIE, cookie);
-    Ok(response)
-}
-
-fn password_page(handle: &str, told: Option<&str>, status: StatusCode) -> Response {
-    let page = Page::new("Sign in").warns(told);
-    let page = page.form("/signin", &[], &[Field::Handle(handle), Field::Password], "Sign in");
-    page.says("The operator of this home signs in with: covenant dashboard").answer(status)
-}
-
-fn invite_page(code: &str, handle: Option<&str>, told: Option<&str>, status: StatusCode) -> Response {
-    let welcome =
-        format!("You were invited as {}. Choose a password to sign in with.", handle.unwrap_or_default());
-    let page = Page::new("Welcome").says(&welcome).warns(told);
-    page.form(&format!("/invite/{code}"), &[], &[Field::NewPassword], "Set the password").answer(status)
-}
-
-fn bad_invite(redeemed: &Redeemed) -> Response {
-    let (told, status) = match redeemed {
-        Redeemed::Used => ("Somebody has used this invite already.", StatusCode::CONFLICT),
-        Redeemed::Expired => ("This invite was good for seven days, which are over.", StatusCode::GONE),
-        Redeemed::Done(_) | Redeemed::Unknown => {
-            ("There is no such invite, or a newer one took its place.", StatusCode::NOT_FOUND)
-        }
-    };
-    Page::new("This invite is no good").warns(Some(told)).says(ASK).answer(status)
-}
-
-fn bad_link(told: &str, status: StatusCode) -> Response {
-    let page = Page::new("This link is no good").warns(Some(told));
-    page.says("Ask for another where Covenant runs: covenant dashboard").answer(status)
-}
-
-fn too_often(handle: &str, wait: Duration) -> Response {
-    let seconds = wait.as_secs().max(1);
-    let told = match seconds {
-        ..120 => format!("This was tried too often. Try again in {seconds} seconds."),
-        _ => format!("This was tried too often. Try again in {} minutes.", seconds.div_ceil(60)),
-    };
-    let mut response = password_page(handle, Some(&told), StatusCode::TOO_MANY_REQUESTS);
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    response.headers_mut().insert(LOCATION, place);
     response
+}
+
+fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Result<Response, Fault> {
+    let cookie = cookie.ok_or_else(|| Fault::new("the cookie could not be written", "its shape is wrong"))?;
+    response.headers_mut().append(SET_COOKIE, cookie);
+    Ok(response)
 }

@@ -1,11 +1,13 @@
-//! How people sign in: single-use codes, passwords, and the sessions of browsers.
+//! How people sign in: single-use codes, what they show, and the sessions of browsers.
 
 use covenant_model::id::DeveloperId;
 use covenant_model::principal::Principal;
+use covenant_model::team::Handle;
 use covenant_model::time::Timestamp;
 use covenant_model::token::TokenHash;
 
 use super::Answer;
+use super::passkeys::NewPasskey;
 
 /// What a code is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +54,8 @@ pub enum CodeState {
     Expired,
     /// There is no such code, or none any more.
     Unknown,
+    /// What was chosen with it is somebody else's. Nothing was used up.
+    Taken,
 }
 
 /// A session as it is kept: everything but the cookie.
@@ -85,8 +89,28 @@ pub struct Beginning {
 pub enum Redeeming {
     /// To sign in.
     Link,
-    /// To choose that password, as it is kept; and to sign in.
+    /// To choose how one signs in from now on, and in no other way; and to sign in.
+    Invite(Chosen),
+}
+
+/// How somebody wants to sign in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Chosen {
+    /// By that password, as it is kept.
     Password(String),
+    /// As who they are to a provider.
+    Identity(Identity),
+    /// By that passkey.
+    Passkey(NewPasskey),
+}
+
+/// Who somebody is to a provider of identities.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The provider.
+    pub issuer: String,
+    /// What it calls them, and nobody else, ever.
+    pub subject: String,
 }
 
 /// What somebody showed who is to be signed in, as far as it may have changed since it was looked at.
@@ -94,8 +118,26 @@ pub enum Redeeming {
 pub enum Proof {
     /// Their password, as it was kept.
     Password(String),
-    /// Something that is looked at by another.
-    Other,
+    /// Who they are to a provider.
+    Identity(Identity),
+    /// A passkey of theirs, and what it has counted.
+    Passkey {
+        /// What it is known by.
+        id: Vec<u8>,
+        /// How often it was used, by its own word; zero if it does not count.
+        counter: u32,
+    },
+}
+
+/// What became of a session that was to begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// It has begun.
+    Done,
+    /// They were removed, or what they showed is theirs no more.
+    Gone,
+    /// Their passkey has counted less than before: there are two of it.
+    CountedBack,
 }
 
 /// How people sign in.
@@ -104,13 +146,15 @@ pub trait SignIns: Send + Sync {
     fn add_code(&self, code: NewCode) -> Answer<'_, bool>;
     /// How that code stands; using nothing up.
     fn code(&self, hash: TokenHash, kind: CodeKind, now: Timestamp) -> Answer<'_, CodeState>;
-    /// Uses a code, and begins a session with it; both or neither. Of many who use one, one does. Who chooses a password ends
-    /// every other session of theirs.
+    /// Uses a code, and begins a session with it; both or neither. Of many who use one, one does. Who chooses how they sign in ends
+    /// every other session of theirs, and every other way in.
     fn redeem(&self, hash: TokenHash, using: Redeeming, session: Beginning) -> Answer<'_, CodeState>;
     /// What is kept of somebody's password.
     fn password(&self, developer: DeveloperId) -> Answer<'_, Option<String>>;
-    /// Begins a session; `false` if they were removed, or their password is another by now.
-    fn begin_session(&self, principal: Principal, proof: Proof, session: Beginning) -> Answer<'_, bool>;
+    /// Whom a provider calls that; nobody who was removed.
+    fn person(&self, identity: Identity) -> Answer<'_, Option<Handle>>;
+    /// Begins a session, if what they showed is theirs still. Of a passkey it is kept what it has counted.
+    fn begin_session(&self, principal: Principal, proof: Proof, session: Beginning) -> Answer<'_, Opening>;
     /// The session of that hash, if it is not over and was used since then.
     fn web_session(
         &self,

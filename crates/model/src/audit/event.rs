@@ -89,6 +89,12 @@ words!(
         SignedOut = "SignedOut",
         /// Somebody chose a password; whoever was signed in as them is no more.
         PasswordSet = "PasswordSet",
+        /// Somebody chose to sign in by a provider of identities, which the row names; whoever was signed in as them is no more.
+        IdentityLinked = "IdentityLinked",
+        /// Somebody made a passkey; the row has the beginning of its id.
+        PasskeyAdded = "PasskeyAdded",
+        /// Somebody removed a passkey.
+        PasskeyRemoved = "PasskeyRemoved",
         /// A secret was set; the row has its name.
         SecretSet = "SecretSet",
         /// A secret was removed.

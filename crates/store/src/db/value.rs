@@ -66,6 +66,12 @@ impl<const N: usize> From<[u8; N]> for Value {
     }
 }
 
+impl From<Vec<u8>> for Value {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Blob(bytes)
+    }
+}
+
 impl From<Timestamp> for Value {
     fn from(moment: Timestamp) -> Self {
         moment.millis().into()
@@ -153,6 +159,14 @@ impl<'r> Record<'r> {
             _ => None,
         };
         bytes.ok_or_else(|| self.bad(column, format!("is not {N} bytes")))
+    }
+
+    /// A column of bytes, however many.
+    pub(crate) fn blob(&self, column: &str) -> Result<Vec<u8>, DbError> {
+        match self.value(column)? {
+            Value::Blob(bytes) => Ok(bytes.clone()),
+            _ => Err(self.bad(column, "is not bytes")),
+        }
     }
 
     /// A column of moments.

@@ -1,4 +1,6 @@
-//! A browser as far as signing in goes: it keeps its cookie, and sends forms with the origin of its page.
+//! A browser as far as signing in goes: it keeps its cookies, and sends forms with the origin of its page.
+
+use std::collections::BTreeMap;
 
 use covenant_testkit::http::exchange;
 use serde_json::Value;
@@ -9,7 +11,7 @@ pub(in crate::vibe) struct Browser {
     /// The page's origin, and the host in it.
     origin: String,
     host: String,
-    cookie: Option<String>,
+    cookies: BTreeMap<String, String>,
 }
 
 /// An answer.
@@ -23,7 +25,7 @@ pub(in crate::vibe) struct Answer {
 impl Browser {
     pub(in crate::vibe) fn new(port: u16) -> Self {
         let host = format!("127.0.0.1:{port}");
-        Self { port, origin: format!("http://{host}"), host, cookie: None }
+        Self { port, origin: format!("http://{host}"), host, cookies: BTreeMap::new() }
     }
 
     /// The same, where what is typed is another address.
@@ -34,8 +36,8 @@ impl Browser {
 
     /// The daemon is at another port now; cookies are known by name, and names by port.
     pub(in crate::vibe) fn moved(&mut self, port: u16) {
-        let value = self.cookie.take().unwrap().split_once('=').unwrap().1.to_owned();
-        *self = Self { cookie: Some(format!("covenant_{port}={value}")), ..Self::new(port) };
+        let value = self.cookies.remove(&format!("covenant_{}", self.port)).unwrap();
+        *self = Self { cookies: BTreeMap::from([(format!("covenant_{port}"), value)]), ..Self::new(port) };
     }
 
     #[track_caller]
@@ -53,18 +55,29 @@ impl Browser {
         self.send("POST", path, &headers, &body.join("&"))
     }
 
-    /// Sends exactly that, with its cookie; and takes what it is given.
+    /// Takes over what another browser has.
+    pub(super) fn robs(&mut self, other: &Self) {
+        self.cookies.extend(other.cookies.clone());
+    }
+
+    /// Sends exactly that, with its cookies; and takes what it is given.
     #[track_caller]
     pub(in crate::vibe) fn send(&mut self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
-        let cookie = self.cookie.as_ref().map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
+        let pairs: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let cookie =
+            if pairs.is_empty() { String::new() } else { format!("Cookie: {}\r\n", pairs.join("; ")) };
         let head = format!("{method} {path} HTTP/1.0\r\nHost: {}\r\n{cookie}{headers}", self.host);
         let whole = exchange(self.port, &format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()));
         let (head, body) = whole.split_once("\r\n\r\n").unwrap_or((&whole, ""));
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
         let answer = Answer { status, head: head.to_owned(), body: body.to_owned() };
-        if let Some(set) = answer.header("set-cookie") {
-            let kept = set.split(';').next().unwrap().to_owned();
-            self.cookie = (!set.contains("Max-Age=0")).then_some(kept);
+        for set in answer.headers("set-cookie") {
+            let (name, value) = set.split(';').next().unwrap().split_once('=').unwrap();
+            if set.contains("Max-Age=0") {
+                self.cookies.remove(name);
+            } else {
+                self.cookies.insert(name.to_owned(), value.to_owned());
+            }
         }
         answer
     }
@@ -79,8 +92,28 @@ impl Browser {
 impl Answer {
     /// A header, by its name in any case.
     pub(in crate::vibe) fn header(&self, name: &str) -> Option<&str> {
-        let lines = self.head.lines().skip(1).filter_map(|line| line.split_once(": "));
-        lines.filter(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
+        let mut lines = self.lines();
+        lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// All of that name.
+    pub(super) fn headers<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.lines().filter(move |(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    fn lines(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.head.lines().skip(1).filter_map(|line| line.split_once(": "))
+    }
+
+    /// What a page says went wrong.
+    pub(super) fn told(&self) -> &str {
+        let told = self.body.split_once("role=\"alert\">").map(|(_, rest)| rest);
+        told.and_then(|rest| rest.split("</p>").next()).unwrap_or_default()
+    }
+
+    /// Whether it signs somebody in.
+    pub(super) fn signs_in(&self) -> bool {
+        self.headers("set-cookie").any(|set| set.contains("SameSite=Strict") && !set.contains("Max-Age=0"))
     }
 
     #[track_caller]
@@ -89,7 +122,7 @@ impl Answer {
     }
 }
 
-fn encoded(text: &str) -> String {
+pub(super) fn encoded(text: &str) -> String {
     text.bytes()
         .map(
             |byte| {

@@ -1,4 +1,4 @@
-//! The pages on which people sign in: plain forms, without scripts and without anything from elsewhere.
+//! The pages on which people sign in: plain forms, one script of our own where passkeys are, and nothing from elsewhere.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -24,23 +24,31 @@ button { margin-top: 1.5rem; cursor: pointer; }
 ";
 
 /// What a page may do: show its own style, and send its forms here.
-static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| policy(""));
+
+/// The same with a script, which may be nothing but a file of ours and asks nobody but us.
+static SCRIPTED: LazyLock<HeaderValue> =
+    LazyLock::new(|| policy("; script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'"));
+
+fn policy(more: &str) -> HeaderValue {
     let style = STANDARD.encode(Sha256::digest(STYLE));
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'{more}"
     );
     HeaderValue::try_from(policy).unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'"))
-});
+}
 
 /// A page that is being written.
 pub(super) struct Page {
     title: &'static str,
+    head: String,
     body: String,
+    scripted: bool,
 }
 
 impl Page {
     pub(super) fn new(title: &'static str) -> Self {
-        Self { title, body: String::new() }
+        Self { title, head: String::new(), body: String::new(), scripted: false }
     }
 
     /// A sentence.
@@ -57,6 +65,29 @@ impl Page {
         self
     }
 
+    /// A way to somewhere else.
+    pub(super) fn link(mut self, address: &str, text: &str) -> Self {
+        let _ = writeln!(self.body, "<p><a href=\"{}\">{}</a></p>", escape(address), escape(text));
+        self
+    }
+
+    /// The same, gone at once and by the page itself. Unlike a redirect it begins here: cookies come along that are for our own
+    /// pages alone, and the policy on where forms lead has no say in it.
+    pub(super) fn onward(mut self, address: &str, text: &str) -> Self {
+        let _ = writeln!(self.head, "<meta http-equiv=\"refresh\" content=\"0; url={}\">", escape(address));
+        self.link(address, text)
+    }
+
+    /// A form that the script fills in with a passkey. Without the script it is not seen.
+    pub(super) fn passkey(mut self, path: &str, hidden: &[(&str, &str)], button: &str) -> Self {
+        if !self.scripted {
+            self.scripted = true;
+            self.head.push_str("<script src=\"/auth/passkey/script.js\" defer></script>\n");
+        }
+        self.open(path, " data-passkey hidden", hidden);
+        self.close(button)
+    }
+
     /// A form that is sent to that path: hidden fields, those to be filled in, and its button.
     pub(super) fn form(
         mut self,
@@ -65,31 +96,40 @@ impl Page {
         fields: &[Field<'_>],
         button: &str,
     ) -> Self {
-        let _ = writeln!(self.body, "<form method=\"post\" action=\"{}\">", escape(path));
+        self.open(path, "", hidden);
+        for field in fields {
+            self.body.push_str(&field.written());
+        }
+        self.close(button)
+    }
+
+    fn open(&mut self, path: &str, more: &str, hidden: &[(&str, &str)]) {
+        let _ = writeln!(self.body, "<form method=\"post\" action=\"{}\"{more}>", escape(path));
         for (name, value) in hidden {
             let (name, value) = (escape(name), escape(value));
             let _ = writeln!(self.body, "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">");
         }
-        for field in fields {
-            self.body.push_str(&field.written());
-        }
+    }
+
+    fn close(mut self, button: &str) -> Self {
         let _ = writeln!(self.body, "<button type=\"submit\">{}</button>\n</form>", escape(button));
         self
     }
 
     /// The page as an answer.
     pub(super) fn answer(self, status: StatusCode) -> Response {
-        let (title, body) = (escape(self.title), self.body);
+        let (title, head, body) = (escape(self.title), self.head, self.body);
         let page = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title} · Covenant</title>\n\
-             <style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n"
+             <style>{STYLE}</style>\n{head}</head>\n<body>\n<main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n"
         );
         let mut response = Response::new(Body::from(page));
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-        headers.insert(CONTENT_SECURITY_POLICY, POLICY.clone());
+        let policy = if self.scripted { &*SCRIPTED } else { &*POLICY };
+        headers.insert(CONTENT_SECURITY_POLICY, policy.clone());
         // Not `no-referrer`: with that, browsers send our own forms without their origin.
         headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
         response

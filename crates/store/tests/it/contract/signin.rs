@@ -1,9 +1,13 @@
 //! Codes, passwords and the sessions of browsers on either database.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use covenant_gate::ports::passkeys::{Added, MOST, NewPasskey, Passkeys as _, Removed};
 use covenant_gate::ports::people::{Admitted, People as _};
-use covenant_gate::ports::signin::{Beginning, CodeKind, CodeState, NewCode, Proof, Redeeming, SignIns as _};
+use covenant_gate::ports::signin::{
+    Beginning, Chosen, CodeKind, CodeState, Identity, NewCode, Opening, Proof, Redeeming, SignIns as _,
+};
 use covenant_model::id::{DeveloperId, WorkspaceId};
 use covenant_model::principal::Principal;
 use covenant_model::team::{Developer, Role};
@@ -45,7 +49,26 @@ fn session(number: u64, millis: u64) -> Beginning {
 }
 
 fn password(text: &str) -> Redeeming {
-    Redeeming::Password(text.to_owned())
+    Redeeming::Invite(Chosen::Password(text.to_owned()))
+}
+
+fn identity(subject: &str) -> Identity {
+    Identity { issuer: "i".to_owned(), subject: subject.to_owned() }
+}
+
+fn passkey(number: u8, counter: u32) -> NewPasskey {
+    NewPasskey { id: vec![number; 20], key: vec![number, 1, 2, 3], counter }
+}
+
+/// Another member of that one's workspace.
+async fn another(store: &Store, of: &Developer, handle: &str, number: u64) -> Developer {
+    let new = Developer {
+        id: DeveloperId::from_random(seed(number)),
+        handle: handle.parse().unwrap(),
+        ..of.clone()
+    };
+    assert_eq!(store.admit(new.clone()).await.unwrap(), Admitted::Done(new.clone()));
+    new
 }
 
 async fn is_open(store: &Store, number: u64, now: u64) -> bool {
@@ -127,8 +150,10 @@ async fn a_session_ends_by_itself_by_word_by_idleness_and_by_a_new_password(benc
     let begin =
         async |number, proof| store.begin_session(ada.principal(), proof, session(number, 30)).await.unwrap();
     let proof = |text: &str| Proof::Password(text.to_owned());
-    assert!(!begin(12, proof("else")).await);
-    assert!(begin(13, proof("first")).await && begin(14, Proof::Other).await);
+    assert_eq!(begin(12, proof("else")).await, Opening::Gone);
+    for number in [13, 14] {
+        assert_eq!(begin(number, proof("first")).await, Opening::Done);
+    }
     assert!(!is_open(&store, 12, 40).await && is_open(&store, 13, 40).await);
     assert!(is_open(&store, 13, 5029).await && !is_open(&store, 13, 5030).await, "it has an end");
 
@@ -148,7 +173,7 @@ async fn a_session_ends_by_itself_by_word_by_idleness_and_by_a_new_password(benc
     store.redeem(hash(2), password("second"), session(15, 140)).await.unwrap();
     assert!(!is_open(&store, 11, 150).await && !is_open(&store, 14, 150).await);
     assert!(is_open(&store, 15, 150).await);
-    assert!(!begin(16, proof("first")).await, "what was looked at before is good no more");
+    assert_eq!(begin(16, proof("first")).await, Opening::Gone, "what was looked at before is good no more");
 }
 
 async fn whoever_is_dismissed_is_signed_out_and_has_no_way_back(bench: Bench) {
@@ -169,30 +194,125 @@ async fn whoever_is_dismissed_is_signed_out_and_has_no_way_back(bench: Bench) {
     assert_eq!(store.password(ada.id.clone()).await.unwrap(), None);
     assert_eq!(bench.number("SELECT count(*) FROM oidc_subjects").await, 0);
     assert_eq!(store.redeem(hash(2), password("p"), session(13, 40)).await.unwrap(), CodeState::Unknown);
-    let proof = Proof::Other;
-    assert!(!store.begin_session(ada.principal(), proof.clone(), session(14, 40)).await.unwrap());
+    let begin = async |proof| store.begin_session(ada.principal(), proof, session(14, 50)).await.unwrap();
+    assert_eq!(begin(Proof::Identity(identity("s"))).await, Opening::Gone);
     let Admitted::Done(_) = store.admit(ada.clone()).await.unwrap() else { panic!("she may come back") };
     assert!(!is_open(&store, 11, 50).await, "as the same developer, signed in nowhere");
-    assert!(store.begin_session(ada.principal(), proof, session(14, 50)).await.unwrap());
+    assert_eq!(begin(Proof::Password("p".to_owned())).await, Opening::Gone, "and with no way in");
 }
 
 async fn nobody_has_more_than_fifty_sessions_and_what_is_over_is_forgotten(bench: Bench) {
     let (store, ada) = with_ada(&bench).await;
-    for number in 0..53 {
-        let began = store.begin_session(ada.principal(), Proof::Other, session(number, 100 + number)).await;
-        assert!(began.unwrap());
+    store.add_code(code(1, CodeKind::Invite, ada.principal())).await.unwrap();
+    store.redeem(hash(1), password("p"), session(0, 100)).await.unwrap();
+    for number in 1..53 {
+        let proof = Proof::Password("p".to_owned());
+        let began = store.begin_session(ada.principal(), proof, session(number, 100 + number)).await;
+        assert_eq!(began.unwrap(), Opening::Done);
     }
     assert_eq!(bench.number("SELECT count(*) FROM web_sessions").await, 50);
     assert!(!is_open(&store, 2, 200).await && is_open(&store, 3, 200).await, "the longest idle went");
     let operator = Principal::operator();
-    assert!(store.begin_session(operator.clone(), Proof::Other, session(90, 20_000)).await.unwrap());
+    let link = NewCode { expires_at: at(30_000), ..code(3, CodeKind::Link, operator.clone()) };
+    store.add_code(link).await.unwrap();
+    store.redeem(hash(3), Redeeming::Link, session(90, 20_000)).await.unwrap();
     assert_eq!(bench.number("SELECT count(*) FROM web_sessions").await, 1);
-    store.add_code(code(1, CodeKind::Link, operator.clone())).await.unwrap();
     let late = 2 * 86_400_000;
     let newer =
         NewCode { created_at: at(late), expires_at: at(late + 1), ..code(2, CodeKind::Link, operator) };
     store.add_code(newer).await.unwrap();
     assert_eq!(bench.number("SELECT count(*) FROM signin_codes").await, 1);
+}
+
+async fn an_identity_is_one_persons_and_an_invite_replaces_every_way_in(bench: Bench) {
+    let (store, ada) = with_ada(&bench).await;
+    let mia = another(&store, &ada, "mia", 3).await;
+    let link = |subject: &str| Redeeming::Invite(Chosen::Identity(identity(subject)));
+    let begin = async |who: &Developer, proof| {
+        store.begin_session(who.principal(), proof, session(30, 60)).await.unwrap()
+    };
+    store.add_code(code(1, CodeKind::Invite, ada.principal())).await.unwrap();
+    store.add_code(code(2, CodeKind::Invite, mia.principal())).await.unwrap();
+    let good = |who: &Developer| CodeState::Good(who.principal());
+    assert_eq!(store.person(identity("s1")).await.unwrap(), None);
+    assert_eq!(store.redeem(hash(1), link("s1"), session(11, 20)).await.unwrap(), good(&ada));
+    assert_eq!(store.person(identity("s1")).await.unwrap(), Some(ada.handle.clone()));
+    assert_eq!(store.redeem(hash(2), link("s1"), session(12, 20)).await.unwrap(), CodeState::Taken);
+    assert!(!is_open(&store, 12, 30).await, "nothing is half done");
+    assert_eq!(store.code(hash(2), CodeKind::Invite, at(20)).await.unwrap(), good(&mia), "it is good still");
+    assert_eq!(store.redeem(hash(2), link("s2"), session(12, 20)).await.unwrap(), good(&mia));
+    assert_eq!(begin(&ada, Proof::Identity(identity("s1"))).await, Opening::Done);
+    assert_eq!(begin(&ada, Proof::Identity(identity("s2"))).await, Opening::Gone, "hers alone");
+    let elsewhere = Identity { issuer: "https://other.example".to_owned(), ..identity("s1") };
+    assert_eq!(store.person(elsewhere.clone()).await.unwrap(), None);
+    assert_eq!(begin(&ada, Proof::Identity(elsewhere)).await, Opening::Gone);
+
+    store.add_code(code(3, CodeKind::Invite, ada.principal())).await.unwrap();
+    assert_eq!(store.redeem(hash(3), link("s1"), session(13, 40)).await.unwrap(), good(&ada), "hers again");
+    assert!(!is_open(&store, 11, 50).await && is_open(&store, 13, 50).await);
+    store.add_code(code(4, CodeKind::Invite, ada.principal())).await.unwrap();
+    store.redeem(hash(4), password("p"), session(14, 50)).await.unwrap();
+    assert_eq!(store.person(identity("s1")).await.unwrap(), None, "a password instead");
+    store.add_code(code(5, CodeKind::Invite, ada.principal())).await.unwrap();
+    let made = Redeeming::Invite(Chosen::Passkey(passkey(1, 0)));
+    store.redeem(hash(5), made, session(15, 60)).await.unwrap();
+    assert_eq!(store.password(ada.id.clone()).await.unwrap(), None, "a passkey instead");
+}
+
+async fn a_passkey_is_one_persons_counts_up_and_the_last_way_in_stays(bench: Bench) {
+    let (store, ada) = with_ada(&bench).await;
+    let mia = another(&store, &ada, "mia", 3).await;
+    store.add_code(code(1, CodeKind::Invite, ada.principal())).await.unwrap();
+    let made = Redeeming::Invite(Chosen::Passkey(passkey(1, 5)));
+    store.redeem(hash(1), made.clone(), session(11, 20)).await.unwrap();
+    store.add_code(code(2, CodeKind::Invite, mia.principal())).await.unwrap();
+    assert_eq!(store.redeem(hash(2), made, session(12, 20)).await.unwrap(), CodeState::Taken);
+    let (handle, id, kept) = store.passkey(passkey(1, 5).id).await.unwrap().unwrap();
+    assert_eq!((handle, id, kept.used_at), (ada.handle.clone(), ada.id.clone(), None));
+    assert_eq!(kept.key, passkey(1, 5).key);
+
+    let sessions = AtomicU64::new(20);
+    let used = async |who: &Developer, number, counter| {
+        let proof = Proof::Passkey { id: passkey(number, 0).id, counter };
+        let next = session(sessions.fetch_add(1, Ordering::Relaxed), 70);
+        store.begin_session(who.principal(), proof, next).await.unwrap()
+    };
+    for (counter, became) in [
+        (6, Opening::Done),
+        (6, Opening::CountedBack),
+        (5, Opening::CountedBack),
+        (0, Opening::CountedBack),
+        (7, Opening::Done),
+    ] {
+        assert_eq!(used(&ada, 1, counter).await, became, "{counter}");
+    }
+    assert_eq!(used(&mia, 1, 9).await, Opening::Gone, "another's");
+    assert_eq!(used(&ada, 2, 9).await, Opening::Gone, "nobody's");
+    assert_eq!(store.passkeys(ada.id.clone()).await.unwrap()[0].used_at, Some(at(70)));
+
+    let add = async |who: &Developer, number| {
+        store.add_passkey(who.id.clone(), passkey(number, 0), at(80)).await.unwrap()
+    };
+    let remove = async |who: &Developer, number| {
+        store.remove_passkey(who.id.clone(), passkey(number, 0).id).await.unwrap()
+    };
+    assert_eq!(remove(&ada, 1).await, Removed::Last);
+    assert_eq!((remove(&mia, 1).await, remove(&ada, 9).await), (Removed::Unknown, Removed::Unknown));
+    assert_eq!((add(&ada, 1).await, add(&mia, 1).await), (Added::Taken, Added::Taken));
+    assert_eq!(add(&ada, 2).await, Added::Done);
+    for counter in [0, 0, 3] {
+        assert_eq!(used(&ada, 2, counter).await, Opening::Done, "one that does not count says zero");
+    }
+    assert_eq!(used(&ada, 2, 0).await, Opening::CountedBack);
+    assert_eq!((remove(&ada, 1).await, remove(&ada, 2).await), (Removed::Done, Removed::Last));
+    for number in 3..=u8::try_from(MOST + 1).unwrap() {
+        assert_eq!(add(&ada, number).await, Added::Done, "{number}");
+    }
+    assert_eq!(add(&ada, 200).await, Added::Full);
+    store.dismiss(ada.id.clone(), at(90)).await.unwrap();
+    assert_eq!(add(&ada, 201).await, Added::Gone);
+    assert!(store.passkey(passkey(2, 0).id).await.unwrap().is_none());
+    assert_eq!(bench.number("SELECT count(*) FROM passkeys").await, 0);
 }
 
 on_both!(
@@ -201,4 +321,6 @@ on_both!(
     a_session_ends_by_itself_by_word_by_idleness_and_by_a_new_password,
     whoever_is_dismissed_is_signed_out_and_has_no_way_back,
     nobody_has_more_than_fifty_sessions_and_what_is_over_is_forgotten,
+    an_identity_is_one_persons_and_an_invite_replaces_every_way_in,
+    a_passkey_is_one_persons_counts_up_and_the_last_way_in_stays,
 );
