@@ -1,5 +1,6 @@
 //! What is written down: every call once, every change, and what can not even be read.
 
+use covenant_testkit::wait::until;
 use serde_json::{Value, json};
 
 use super::desk::{assert_shape, on_both, word};
@@ -168,7 +169,13 @@ fn unknown_tools_and_arguments_that_do_not_fit_are_written_down() {
     on_both(|desk| {
         let ada = desk.invite("ada");
         for name in ["covibe_nothing", "echo", "clock", "covibe_", "Covibe_task", &"x".repeat(500)] {
-            let left = desk.watch(|| desk.answered(404, &ada, name, &json!({"operation": "check"})));
+            let left = desk.watch(|| {
+                let before = desk.book("usage_events").len();
+                let told = desk.answered(404, &ada, name, &json!({"operation": "check"}));
+                // What reached no tool is written down beside the answer.
+                until("it is written down", || (desk.book("usage_events").len() > before).then_some(()));
+                told
+            });
             assert_eq!((left.status(), left.rows.len()), ("error", 1), "{left:?}");
             let usage = left.one("usage_events");
             assert!(usage["developer_id"].is_string() && usage["status"] == "error", "{usage}");

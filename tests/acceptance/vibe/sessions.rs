@@ -269,3 +269,33 @@ fn a_typed_token_says_which_agent_it_is() {
         assert_eq!(mismatch["session_id"], left.envelope["data"]["session_id"]);
     });
 }
+
+/// VIBE-106, VIBE-107, VIBE-108: a companion that says its version is told which one this home has, and to take it whenever that
+/// is another, also an older one.
+/// VIBE-109: with the hash of what it takes, which is all it needs to bring itself there.
+#[test]
+fn a_companion_is_told_which_version_to_run() {
+    on_both(|desk| {
+        let ada = desk.invite("ada");
+        let beat = |version: &str| {
+            let beat = json!({"operation": "heartbeat", "companion_version": version});
+            desk.done(&ada, "covibe_session", beat)
+        };
+        assert!(beat("1.0.0").get("companion").is_none(), "this home has none");
+        let hash = "5f".repeat(32);
+        desk.home.write(
+            "downloads/companion.json",
+            &json!({"latest_version": "1.2.0", "tarball_sha256": hash}).to_string(),
+        );
+        for (version, update) in [("1.1.9", true), ("1.2.0", false), ("1.3.0", true), ("1.2.0-rc.1", true)] {
+            let told = json!({"latest_version": "1.2.0", "tarball_sha256": hash, "update_available": update});
+            assert_eq!(beat(version)["companion"], told, "{version}");
+        }
+        let plain = desk.done(&ada, "covibe_session", json!({"operation": "heartbeat"}));
+        assert!(plain.get("companion").is_none(), "who says no version asks for none: {plain}");
+        for bad in ["", "{", "[]", r#"{"latest_version": 7}"#] {
+            desk.home.write("downloads/companion.json", bad);
+            assert!(beat("1.0.0").get("companion").is_none(), "{bad}");
+        }
+    });
+}

@@ -137,3 +137,66 @@ fn only_who_is_known_and_means_it_is_answered() {
         assert_eq!(browser.get("/api/state").status, 403, "what may not be called is not told either");
     });
 }
+
+/// VIBE-72: work is planned on a page by who is signed in, with the same look as an agent's, and without a token.
+/// VIBE-73, VIBE-74: where it may be duplicate work it is not planned until that is confirmed.
+#[test]
+fn people_who_are_signed_in_plan_work_and_confirm_what_may_be_a_duplicate() {
+    on_both(|desk| {
+        let (ada, _) = (desk.invite("ada"), desk.invite("bob"));
+        let title = "Retry uploads to the storage bucket with exponential backoff";
+        let (theirs, _) = desk.started(&ada, title);
+        let mut browser = signed_in(desk, "bob");
+        let before = tokens(desk);
+        let headers = format!("{}Content-Type: application/json\r\n", meant(desk, &mut browser));
+        for (path, tool, book) in
+            [("/api/tasks", "covibe_task", "tasks"), ("/api/workstreams", "covibe_workstream", "workstreams")]
+        {
+            let mut body = json!({"title": title});
+            if tool == "covibe_task" {
+                body["task_type"] = json!("bug");
+            }
+            let mut post = |body: &Value, status: u16| {
+                desk.watch(|| {
+                    let answer = browser.send("POST", path, &headers, &body.to_string());
+                    assert_eq!(answer.status, status, "{path} {body}: {answer:?}");
+                    answer.json()
+                })
+            };
+            let asked = post(&body, 409);
+            assert_eq!(asked.envelope["requires_confirm"], true, "{asked:?}");
+            assert_eq!(asked.envelope["candidates"][0]["id"], json!(theirs), "{asked:?}");
+            assert!(asked.envelope["warning_id"].as_str().unwrap().starts_with("warn_"), "{asked:?}");
+            assert!(asked.of(book).is_empty(), "nothing is planned: {asked:?}");
+            body["confirm"] = json!(true);
+            let made = post(&body, 201);
+            let row = made.of(book).iter().find(|row| row["status"] == "planned").unwrap();
+            assert_eq!((&row["title"], made.status()), (&json!(title), "warning"), "{made:?}");
+            let usage = made.one("usage_events");
+            assert_eq!(
+                (usage["event"].as_str().unwrap(), &usage["developer_id"]),
+                (&*format!("{tool}.plan"), &row["developer_id"])
+            );
+            let other = json!({"title": format!("Weigh the piano of {path}"), "task_type": "bug"});
+            let other = if tool == "covibe_task" { other } else { json!({"title": other["title"]}) };
+            assert_eq!(post(&other, 201).status(), "ok", "what is like nothing needs no confirmation");
+            for (bad, status) in [
+                (json!({}), 422),
+                (json!({"title": ""}), 422),
+                (json!({"title": "x", "operation": "start"}), 400),
+                (json!({"title": "x", "token": ada}), 400),
+                (json!([]), 400),
+            ] {
+                let left = post(&bad, status);
+                assert!(
+                    left.of(book).is_empty() && left.envelope["error"]["message"].is_string(),
+                    "{left:?}"
+                );
+            }
+        }
+        assert_eq!(tokens(desk), before, "no token was made");
+        let unmeant =
+            browser.send("POST", "/api/tasks", "Content-Type: application/json\r\n", r#"{"title":"x"}"#);
+        assert_eq!(unmeant.status, 403, "{unmeant:?}");
+    });
+}

@@ -1,7 +1,7 @@
 //! Work that is planned or started: never started without a check, and a task never without a workstream.
 
 use covenant_model::id::{RANDOM_BYTES, WorkstreamId};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::look::{self, Look, Wanted};
 use super::opening::{self, DUPLICATE, Opened};
@@ -13,7 +13,6 @@ use crate::perform::outcome::{Denied, Outcome, Stop};
 use crate::port::{Member, TeamTx};
 use crate::rules::step::{self, Step};
 use crate::title;
-use crate::warning::Warning;
 use crate::work::{Brief, Form, Kind, Priority, Status, Work, WorkId};
 
 /// Logs future work.
@@ -41,7 +40,7 @@ async fn create(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput
     let wanted = Wanted { kind, brief: &brief, itself: None, within };
     let leave = match status {
         Status::Active => match opening::open(tx, seat, &wanted, input).await? {
-            Ok(opened) => Leave::Start(opened),
+            Ok(opened) => Leave::Start(Box::new(opened)),
             Err(blocked) => return Ok(blocked),
         },
         _ => match planning(tx, seat, &wanted, input).await? {
@@ -72,9 +71,7 @@ async fn create(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput
     tx.add_work(&work).await?;
     let outcome = match leave {
         Leave::Start(opened) => opened.begin(tx, seat, &wanted, &work, outcome).await?,
-        Leave::Plan(look, warning) => {
-            outcome.disclosing(&look).with("warning_id", warning::id(warning.as_ref()))
-        }
+        Leave::Plan(look, warning) => outcome.disclosing(&look).with("warning_id", warning),
     };
     let event = match (kind, status) {
         (Kind::Task, Status::Active) => "task.started",
@@ -86,10 +83,10 @@ async fn create(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput
     Ok(outcome.changed(event, &work.id, status.as_str(), payload).showing(&work))
 }
 
-/// By what work is made: it begins, or is planned with what is known of work like it.
+/// By what work is made: it begins, or is planned with what is known of work like it and the id of the warning.
 enum Leave {
-    Start(Opened),
-    Plan(Look, Option<Warning>),
+    Start(Box<Opened>),
+    Plan(Look, Value),
 }
 
 /// A look at what there is like planned work. It keeps nobody from planning, but for those who want to be asked first.
@@ -98,16 +95,16 @@ async fn planning(
     seat: &Seat,
     wanted: &Wanted<'_>,
     input: &WorkInput,
-) -> Result<Result<(Look, Option<Warning>), Outcome>, Stop> {
+) -> Result<Result<(Look, Value), Outcome>, Stop> {
     let look = look::look(tx, seat, wanted).await?;
     let about = (wanted.kind, wanted.brief.title.as_str());
-    let warning = warning::give(tx, seat, about, None, &look).await?;
+    let warning = warning::id(warning::give(tx, seat, about, None, &look).await?.as_ref());
     if input.confirm != Some(false) || look.escalated().is_empty() {
         return Ok(Ok((look, warning)));
     }
     let action = "Look at the candidates; call again with confirm: true to plan it all the same.";
     let blocked = Outcome::blocked(DUPLICATE, action).with("requires_confirm", true).disclosing(&look);
-    Ok(Err(blocked.with("requires_verdict", false).with("warning_id", warning::id(warning.as_ref()))))
+    Ok(Err(blocked.with("requires_verdict", false).with("warning_id", warning)))
 }
 
 /// The workstream that a task is to belong to: the named one, the best of the caller's own, or a new container.
