@@ -95,15 +95,12 @@ pub(super) async fn send(tx: &mut Tx, message: &Message) -> Result<(), DbError> 
     ];
     tx.execute(ADD, values).await?;
     let unread: Option<Timestamp> = None;
-    match &message.to {
-        Some(to) => {
-            let values = vec![to.as_str().into(), id.into(), message.at.into(), unread.into()];
-            tx.execute(DELIVER, values).await?;
-        }
-        None => {
-            let values = vec![message.workspace.as_str().into(), id.into(), message.at.into(), from.into()];
-            tx.execute(DELIVER_ALL, values).await?;
-        }
+    if let Some(to) = &message.to {
+        let values = vec![to.as_str().into(), id.into(), message.at.into(), unread.into()];
+        tx.execute(DELIVER, values).await?;
+    } else {
+        let values = vec![message.workspace.as_str().into(), id.into(), message.at.into(), from.into()];
+        tx.execute(DELIVER_ALL, values).await?;
     }
     if message.kind.is_said() {
         let values = vec![from.into(), id.into(), message.at.into(), Some(message.at).into()];

@@ -78,7 +78,7 @@ async fn only_claims_that_did_not_end_count_and_each_ends_once(bench: Bench) {
     let lapsed = [over(&claim(1), moment), over(&claim(2), moment)];
     assert_eq!(tx.lapse(&team, moment, far).await.unwrap(), lapsed);
     assert_eq!(tx.lapse(&team, moment, far).await.unwrap(), []);
-    assert_eq!(tx.open_claims(&team, 9).await.unwrap(), [of_bob.clone()]);
+    assert_eq!(tx.open_claims(&team, 9).await.unwrap(), all[2..]);
     // One that lies far ahead was made before the clock was put back.
     assert!(tx.has_lapsed(&team, at(0), at(60_002)).await.unwrap());
     assert_eq!(tx.lapse(&team, at(0), at(60_002)).await.unwrap(), [over(&of_bob, at(0))]);
