@@ -104,7 +104,7 @@ fn newest(desk: &Desk<'_>) -> String {
 }
 
 /// VIBE-131, VIBE-132: a start that may be a duplicate is blocked with these words, the warning and its matches.
-/// VIBE-169: it needs the matching check_id and a verdict on every candidate.
+/// VIBE-169: it needs the matching `check_id` and a verdict on every candidate.
 /// VIBE-170: a confirmed duplicate needs a reason too.
 /// VIBE-184: what was judged is written down, and whether it was a duplicate.
 #[test]
@@ -217,7 +217,7 @@ fn the_older_form_confirms_the_newest_warning_with_a_reason() {
         ] {
             let left = start(short.clone());
             assert_eq!((left.status(), left.of("tasks").len()), ("blocked", 0), "{short}: {left:?}");
-            assert_eq!(ids(&left.envelope["data"], "matches"), [theirs.clone()], "{short}");
+            assert_eq!(ids(&left.envelope["data"], "matches"), [theirs.as_str()], "{short}");
         }
         let left = start(json!({"warning_id": newest, "confirmation_reason": "Because."}));
         assert_eq!((left.status(), left.one("tasks")["status"].as_str()), ("ok", Some("active")), "{left:?}");
@@ -310,7 +310,7 @@ fn a_plan_that_overlaps_is_made_with_a_warning() {
         desk.done(&bob, "covibe_task", update);
         let eve = desk.invite("eve");
         let data = warned(desk, &eve, task("check", "Translate invoice templates to Polish"));
-        assert_eq!(ids(&data, "candidates"), [mine.clone()]);
+        assert_eq!(ids(&data, "candidates"), [mine.as_str()]);
         assert!(!ids(&warned(desk, &eve, task("check", TITLE)), "matches").contains(&mine));
     });
 }

@@ -71,7 +71,9 @@ impl Known {
                 Some(known) => work::changed(tx, kind, workspace, known, upto).await?,
                 None => work::open(tx, kind, workspace, upto).await?,
             };
-            newer.iter().for_each(|work| self.put(work));
+            for work in &newer {
+                self.put(work);
+            }
         }
         let upto = self.turn.map_or(upto, |known| known.max(upto));
         self.turn = Some(upto);
@@ -102,7 +104,9 @@ impl Known {
             ended.extend(work::ended(tx, *kind, workspace, (wanted, self.from), upto).await?);
         }
         self.from = Some(wanted);
-        ended.iter().for_each(|work| self.put(work));
+        for work in &ended {
+            self.put(work);
+        }
         Ok(())
     }
 
