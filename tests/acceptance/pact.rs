@@ -202,7 +202,7 @@ fn debug_logging_writes_the_documented_lines() {
     });
     for line in [
         "DEBUG mcp: received request method=tools/list id=1\n",
-        "DEBUG mcp: sending response id=1 tools=7\n",
+        "DEBUG mcp: sending response id=1 tools=9\n",
         "DEBUG mcp: received request method=tools/call id=2 tool=echo\n",
     ] {
         assert!(log.contains(line), "{line}{log}");

@@ -152,6 +152,8 @@ fn every_operation_answers_as_described() {
     expect(200, "auditParallelWork", "", "", json!(null));
     expect(200, "showTeamState", "", "?limit=5", json!(null));
     expect(200, "generateWeeklySummary", "", "", json!(null));
+    expect(201, "planTask", "", "", json!({"title": "Weigh the piano", "task_type": "bug"}));
+    expect(201, "planWorkstream", "", "", json!({"title": "Paint the lathe"}));
     let token = json!({"developer": "ada", "label": "laptop", "agent_type": "codex"});
     let made = expect(201, "createToken", "", "", token).json();
     expect(201, "createToken", "", "", json!({}));
@@ -373,6 +375,16 @@ fn every_error_is_given_as_described() {
     for asked in ["showTeamState", "auditParallelWork", "generateWeeklySummary"] {
         expect(409, asked, "", json!(null));
     }
+    for (plan, title) in
+        [("planTask", "Weigh the grand piano"), ("planWorkstream", "Paint the turning lathe")]
+    {
+        let mut body = json!({"title": title});
+        if plan == "planTask" {
+            body["task_type"] = json!("bug");
+        }
+        expect(201, plan, "", body.clone());
+        expect(409, plan, "", body);
+    }
     home.write("secrets.toml", "this is no TOML");
     expect(409, "setSecret", "API_KEY", json!({"value": "long enough"}));
     expect(409, "removeSecret", "API_KEY", json!(null));
@@ -410,6 +422,8 @@ fn limited() -> Vec<(String, u16)> {
         "showTeamState",
         "auditParallelWork",
         "generateWeeklySummary",
+        "planTask",
+        "planWorkstream",
         "listMembers",
         "inviteMember",
         "inviteMemberAgain",
@@ -423,7 +437,11 @@ fn limited() -> Vec<(String, u16)> {
     let answers = ids.map(|(id, token)| {
         let operation = api.described.operation(id);
         let mut ask = operation.at("clock", "").token(token);
-        ask.body = (id == "sendIntent").then(|| r#"{"text":"x"}"#.to_owned());
+        ask.body = match id {
+            "sendIntent" => Some(r#"{"text":"x"}"#.to_owned()),
+            "planTask" | "planWorkstream" => Some("{}".to_owned()),
+            _ => None,
+        };
         let answer = covenant_testkit::wait::until("it asks too often", || {
             Some(ask.send(api.port)).filter(|answer| answer.status == 429)
         });

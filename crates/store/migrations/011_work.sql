@@ -24,7 +24,7 @@ CREATE TABLE workstreams (
 );
 
 CREATE UNIQUE INDEX workstreams_key ON workstreams (developer_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
-CREATE INDEX workstreams_turn ON workstreams (workspace_id, turn);
+CREATE INDEX workstreams_turn ON workstreams (workspace_id, turn, id);
 CREATE INDEX workstreams_status ON workstreams (workspace_id, status, updated_at);
 
 CREATE TABLE tasks (
@@ -53,7 +53,7 @@ CREATE TABLE tasks (
 );
 
 CREATE UNIQUE INDEX tasks_key ON tasks (developer_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
-CREATE INDEX tasks_turn ON tasks (workspace_id, turn);
+CREATE INDEX tasks_turn ON tasks (workspace_id, turn, id);
 CREATE INDEX tasks_status ON tasks (workspace_id, status, updated_at);
 CREATE INDEX tasks_open ON tasks (workstream_id, created_at, id) WHERE status IN ('planned', 'active', 'blocked');
 CREATE INDEX tasks_orphaned ON tasks (id) WHERE workstream_id IS NULL;

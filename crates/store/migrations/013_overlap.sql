@@ -33,7 +33,7 @@ CREATE TABLE scope_verdicts (
 );
 
 -- What is over, by when: the work of a team that a look still considers is read without what is long past.
-CREATE INDEX tasks_ended ON tasks (workspace_id, ended_at) WHERE ended_at IS NOT NULL;
-CREATE INDEX workstreams_ended ON workstreams (workspace_id, ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX tasks_ended ON tasks (workspace_id, ended_at, id) WHERE ended_at IS NOT NULL;
+CREATE INDEX workstreams_ended ON workstreams (workspace_id, ended_at, id) WHERE ended_at IS NOT NULL;
 CREATE INDEX tasks_running ON tasks (workspace_id, id) WHERE ended_at IS NULL;
 CREATE INDEX workstreams_running ON workstreams (workspace_id, id) WHERE ended_at IS NULL;

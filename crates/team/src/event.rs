@@ -1,12 +1,17 @@
 //! What is written down of a team: what changed, what agents were told, and that a call was made at all.
 
+use std::collections::BTreeSet;
+
 use covenant_model::envelope::{Status, Tone};
 use covenant_model::id::{AgentSessionId, DeveloperId, EventId, WorkspaceId};
 use covenant_model::time::Timestamp;
 use serde_json::{Map, Value};
 
-/// The most bytes of details that an event holds; longer ones are replaced by a word that says so.
+/// The most bytes of details that an event holds.
 pub const PAYLOAD_BYTES: usize = 8 * 1024;
+
+/// How much of that there is for what was not left out.
+const ROOM: usize = PAYLOAD_BYTES - 1024;
 
 /// Which of the three logs of a team an event stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -97,16 +102,23 @@ pub struct Unserved {
     pub details: Map<String, Value>,
 }
 
-/// Details as they are kept: as they are, or a word that they were too long.
-pub fn bounded(payload: Map<String, Value>) -> Map<String, Value> {
-    let length = serde_json::to_string(&payload).map_or(usize::MAX, |text| text.len());
-    if length <= PAYLOAD_BYTES {
-        return payload;
+/// Details as they are kept: whole, or without what is longest in them. Of a list the beginning stays; `left_out` names what went.
+pub fn bounded(mut payload: Map<String, Value>) -> Map<String, Value> {
+    let length = |value: &Value| value.to_string().len();
+    let mut left_out = BTreeSet::new();
+    while payload.iter().map(|(name, value)| name.len() + length(value) + 4).sum::<usize>() > ROOM {
+        let longest = payload.iter().max_by_key(|(_, value)| length(value)).map(|(name, _)| name.clone());
+        let Some(name) = longest else { break };
+        match payload.get_mut(&name) {
+            Some(Value::Array(items)) if items.len() > 1 => items.truncate(items.len() / 2),
+            _ => drop(payload.remove(&name)),
+        }
+        left_out.insert(name.chars().take(64).collect::<String>());
     }
-    let mut instead = Map::new();
-    instead.insert("left_out".to_owned(), Value::String("the details were too long to keep".to_owned()));
-    instead.insert("bytes".to_owned(), Value::from(length));
-    instead
+    if !left_out.is_empty() {
+        payload.insert("left_out".to_owned(), left_out.into_iter().take(32).collect());
+    }
+    payload
 }
 
 #[cfg(test)]
@@ -114,12 +126,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn details_are_kept_whole_or_not_at_all() {
+    fn of_details_that_are_too_long_the_longest_goes_first() {
         let mut short = Map::new();
         short.insert("a".to_owned(), Value::from("b"));
         assert_eq!(bounded(short.clone()), short);
         let mut long = Map::new();
-        long.insert("a".to_owned(), Value::from("b".repeat(PAYLOAD_BYTES)));
-        assert!(bounded(long).contains_key("left_out"));
+        long.insert("duplicate".to_owned(), Value::from(true));
+        long.insert("text".to_owned(), Value::from("b".repeat(PAYLOAD_BYTES)));
+        long.insert("ids".to_owned(), (0..5_000).map(|id| format!("task_{id}")).collect());
+        let kept = bounded(long);
+        assert_eq!((&kept["duplicate"], kept.get("text")), (&Value::from(true), None));
+        assert_eq!(kept["ids"][0], "task_0");
+        assert_eq!(kept["left_out"], serde_json::json!(["ids", "text"]));
+        assert!(serde_json::to_string(&kept).unwrap().len() <= PAYLOAD_BYTES);
     }
 }

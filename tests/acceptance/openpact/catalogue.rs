@@ -84,7 +84,7 @@ fn every_tool_says_what_it_does_to_the_world() {
         ("covibe_workstream", [no, no, no, no]),
         ("covibe_session", [no, no, no, no]),
         ("covibe_note", [no, no, no, no]),
-        ("covibe_team", [yes, no, yes, no]),
+        ("covibe_team", [no, no, no, no]),
         ("covibe_warning", [no, no, no, no]),
         ("covibe_coordination", [no, no, no, no]),
     ]);

@@ -23,10 +23,12 @@ const LOCAL: [&str; 9] = [
 ];
 
 /// Operations that no command needs, each with the reason.
-const UNUSED: [(&str, &str); 9] = [
+const UNUSED: [(&str, &str); 11] = [
     ("callTeamTool", "it is for agents; people call a tool with `tools call`"),
     ("showTeamState", "pages ask that; agents and people call `covibe_team`"),
     ("auditParallelWork", "pages ask for that; agents and people call `covibe_team`"),
+    ("planTask", "pages plan with it; agents and people call `covibe_task`"),
+    ("planWorkstream", "pages plan with it; agents and people call `covibe_workstream`"),
     ("openapi", "it is for programs that are written against the API"),
     ("docs", "it is for a browser"),
     ("showSession", "the pages of a browser ask that"),

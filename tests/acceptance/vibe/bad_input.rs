@@ -107,11 +107,14 @@ fn a_call_that_is_repeated_after_a_lost_answer_makes_nothing_twice() {
             [("covibe_task", "tasks", "task_id"), ("covibe_workstream", "workstreams", "workstream_id")]
         {
             // Each of them has work of its own: the same work would be kept from starting.
-            let title = |of: &str, operation: &str| {
-                format!("{} the {of}'s {tool}", if operation == "plan" { "Paint" } else { "Weigh" })
-            };
             let work_of = |of: &str, operation: &str| {
-                let mut work = json!({"operation": "check", "title": title(of, operation), "component": of});
+                let title = match (operation, tool) {
+                    ("plan", "covibe_task") => format!("Paint every {of} yellow"),
+                    ("plan", _) => format!("Insure {of} owners abroad"),
+                    (_, "covibe_task") => format!("Weigh one {of} twice"),
+                    _ => format!("Ship {of} parts by rail"),
+                };
+                let mut work = json!({"operation": "check", "title": title, "component": of});
                 if tool == "covibe_task" {
                     work["task_type"] = json!("bug");
                 }

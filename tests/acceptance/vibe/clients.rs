@@ -19,6 +19,34 @@ const TOOLS: [&str; 7] = [
 ];
 
 /// The names among listed tools that are a team's.
+/// What clients say they work on.
+const THINGS: [&str; 24] = [
+    "Paint every lathe yellow",
+    "Weigh one piano twice",
+    "Ring bells at noon",
+    "Ship parts by rail",
+    "Insure owners abroad",
+    "Polish brass handles",
+    "Translate invoices to Polish",
+    "Count swans on Sunday",
+    "Bake bread without salt",
+    "Repair umbrella ribs",
+    "Sort maps alphabetically",
+    "Teach parrots whistling",
+    "Dig wells near orchards",
+    "Mend nets before dawn",
+    "Photograph eclipses safely",
+    "Catalogue fossil teeth",
+    "Rehearse choir hymns",
+    "Varnish violin scrolls",
+    "Graft apple trees",
+    "Splice telephone cables",
+    "Forecast river floods",
+    "Launder theatre curtains",
+    "Engrave chess trophies",
+    "Fumigate grain silos",
+];
+
 fn names(tools: &Value) -> Vec<&str> {
     let names = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap());
     names.filter(|name| name.starts_with("covibe_")).collect()
@@ -30,15 +58,18 @@ fn every_client_lists_all_tools_of_a_team_and_calls_them() {
     let home = unhurried();
     let desk = Desk::at(&home, None);
     let ada = desk.invite("ada");
+    let mut things = THINGS.into_iter();
     for (script, modes) in PROGRAMS {
         for (way, mode) in [Way::Stdio, Way::Http, Way::Bridge]
             .into_iter()
             .flat_map(|way| modes.iter().map(move |mode| (way, *mode)))
         {
             let client = Client { script, mode, way };
+            // Each is about a thing of its own: the same work would be kept from starting.
+            let Some(thing) = things.next() else { panic!("one more thing is needed for {client}") };
             let task = |operation: &str| {
                 json!({"name": "covibe_task",
-                    "arguments": {"operation": operation, "title": client.to_string(), "task_type": "test"}})
+                    "arguments": {"operation": operation, "title": thing, "task_type": "test"}})
             };
             let calls = json!([
                 task("start"),

@@ -53,7 +53,9 @@ fn running_work_that_is_the_same_work_is_a_warning() {
         let (ada, bob) = (desk.invite("ada"), desk.invite("bob"));
         let (task, _) = desk.started(&ada, TITLE);
         desk.started(&ada, "Draw a chart of daily active customers");
-        desk.planned(&bob, "Retry the uploads to the storage bucket, with exponential backoff");
+        let plan = json!({"operation": "plan", "task_type": "feature",
+            "title": "Retry the uploads to the storage bucket, with exponential backoff"});
+        assert_eq!(desk.call(&bob, "covibe_task", plan)["status"], "warning");
         let clean = audit(desk, &bob);
         assert_eq!(
             (clean.status(), &clean.envelope["data"]["conflicts"]),

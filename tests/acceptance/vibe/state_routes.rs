@@ -185,7 +185,7 @@ fn people_who_are_signed_in_plan_work_and_confirm_what_may_be_a_duplicate() {
                 (json!({"title": ""}), 422),
                 (json!({"title": "x", "operation": "start"}), 400),
                 (json!({"title": "x", "token": ada}), 400),
-                (json!([]), 400),
+                (json!([]), 422),
             ] {
                 let left = post(&bad, status);
                 assert!(

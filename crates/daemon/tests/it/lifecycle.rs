@@ -11,7 +11,7 @@ use crate::house::{House, home, open};
 async fn a_fresh_home_is_served_at_once_and_holds_what_is_documented() {
     let house = House::new().await;
     let status = house.get("/api/v1/status").await.json();
-    assert_eq!((status["ready"].clone(), status["tools"].clone()), (json!(true), json!(17)));
+    assert_eq!((status["ready"].clone(), status["tools"].clone()), (json!(true), json!(19)));
     assert_eq!(status["version"], covenant_model::VERSION);
     assert_eq!(status["socket"], house.socket().display().to_string());
     let root = house.running.home().root().to_owned();

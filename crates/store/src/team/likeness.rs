@@ -15,7 +15,7 @@ use covenant_team::overlap::{Among, Features, Index, Match, Query, Standing};
 use covenant_team::work::{Kind, Work, WorkId};
 use parking_lot::Mutex;
 
-use super::work;
+use super::work::{self, Span};
 use crate::db::{DbError, Record, Row, Tx};
 
 /// How much longer than it is looked at what is over stays in memory, so that it is not read and let go of all the time.
@@ -65,15 +65,17 @@ impl Known {
             Some(turn) => turn.saturating_sub(1),
             None => counter(&tx.query(COUNTER, vec![workspace.as_str().into()]).await?)?,
         };
+        if self.turn.is_some_and(|known| known > upto) {
+            // The database went back, as a copy of it does that takes over: what is here may never have been.
+            *self = Self::default();
+        }
         let known = self.turn;
         for kind in Kind::ALL.iter().copied().filter(|_| known.is_none_or(|known| known < upto)) {
-            let newer = match known {
-                Some(known) => work::changed(tx, kind, workspace, known, upto).await?,
-                None => work::open(tx, kind, workspace, upto).await?,
+            let span = match known {
+                Some(known) => Span::Changed { after: known, upto },
+                None => Span::Open { upto },
             };
-            for work in &newer {
-                self.put(work);
-            }
+            self.take_in(tx, kind, workspace, span).await?;
         }
         let upto = self.turn.map_or(upto, |known| known.max(upto));
         self.turn = Some(upto);
@@ -99,15 +101,38 @@ impl Known {
             }
             return Ok(());
         }
-        let mut ended = Vec::new();
+        let before = self.from.replace(wanted);
         for kind in Kind::ALL {
-            ended.extend(work::ended(tx, *kind, workspace, (wanted, self.from), upto).await?);
-        }
-        self.from = Some(wanted);
-        for work in &ended {
-            self.put(work);
+            let span = Span::Ended { since: wanted, before, upto };
+            let taken = self.take_in(tx, *kind, workspace, span).await;
+            if taken.is_err() {
+                self.from = before;
+                return taken;
+            }
         }
         Ok(())
+    }
+
+    /// Reads a span, a slice at a time: nobody waits long for the database, or for whoever else runs here.
+    async fn take_in(
+        &mut self,
+        tx: &mut Tx,
+        kind: Kind,
+        workspace: &WorkspaceId,
+        span: Span,
+    ) -> Result<(), DbError> {
+        let mut from = work::Cursor::default();
+        loop {
+            let (slice, next) = work::span(tx, kind, workspace, span, from).await?;
+            for work in &slice {
+                self.put(work);
+            }
+            match next {
+                Some(next) => from = next,
+                None => return Ok(()),
+            }
+            tokio::task::yield_now().await;
+        }
     }
 
     fn put(&mut self, work: &Work) {

@@ -74,43 +74,44 @@ const OPEN_TASKS: &str = "SELECT id, created_at FROM tasks \
                           WHERE workstream_id = $1 AND status IN ('planned', 'active', 'blocked') \
                           ORDER BY created_at, id";
 
-/// What changed of a team's work after one turn and up to another.
-const CHANGED_TASKS: &str =
-    concat!("SELECT ", task_columns!(), " FROM tasks WHERE workspace_id = $1 AND turn > $2 AND turn <= $3");
-
-const CHANGED_WORKSTREAMS: &str = concat!(
-    "SELECT ",
-    workstream_columns!(),
-    " FROM workstreams WHERE workspace_id = $1 AND turn > $2 AND turn <= $3"
+/// A slice of a team's work up to a turn: what changed, what is not over, what is over, each in an order in which it is found.
+const CHANGED_TASKS: &str = concat!(
+    "SELECT turn, ",
+    task_columns!(),
+    " FROM tasks WHERE workspace_id = $1 AND turn <= $2 AND (turn, id) > ($3, $4) ORDER BY turn, id LIMIT $5"
 );
 
-/// What of a team's work is not over, up to a turn: so much, by id.
+const CHANGED_WORKSTREAMS: &str = concat!(
+    "SELECT turn, ",
+    workstream_columns!(),
+    " FROM workstreams WHERE workspace_id = $1 AND turn <= $2 AND (turn, id) > ($3, $4) ORDER BY turn, id LIMIT $5"
+);
+
 const OPEN_TASKS_OF: &str = concat!(
-    "SELECT ",
+    "SELECT turn, ",
     task_columns!(),
-    " FROM tasks WHERE workspace_id = $1 AND ended_at IS NULL AND id > $2 AND turn <= $3 ORDER BY id LIMIT $4"
+    " FROM tasks WHERE workspace_id = $1 AND ended_at IS NULL AND turn <= $2 AND id > $3 ORDER BY id LIMIT $4"
 );
 
 const OPEN_WORKSTREAMS_OF: &str = concat!(
-    "SELECT ",
+    "SELECT turn, ",
     workstream_columns!(),
-    " FROM workstreams WHERE workspace_id = $1 AND ended_at IS NULL AND id > $2 AND turn <= $3 ORDER BY id LIMIT $4"
+    " FROM workstreams WHERE workspace_id = $1 AND ended_at IS NULL AND turn <= $2 AND id > $3 ORDER BY id LIMIT $4"
 );
 
-/// What of it is over since a moment, up to a turn.
 const ENDED_TASKS: &str = concat!(
-    "SELECT ",
+    "SELECT turn, ",
     task_columns!(),
-    " FROM tasks WHERE workspace_id = $1 AND ended_at >= $2 AND turn <= $3 AND ended_at < $4"
+    " FROM tasks WHERE workspace_id = $1 AND turn <= $2 AND (ended_at, id) > ($3, $4) AND ended_at < $6 ORDER BY ended_at, id LIMIT $5"
 );
 
 const ENDED_WORKSTREAMS: &str = concat!(
-    "SELECT ",
+    "SELECT turn, ",
     workstream_columns!(),
-    " FROM workstreams WHERE workspace_id = $1 AND ended_at >= $2 AND turn <= $3 AND ended_at < $4"
+    " FROM workstreams WHERE workspace_id = $1 AND turn <= $2 AND (ended_at, id) > ($3, $4) AND ended_at < $6 ORDER BY ended_at, id LIMIT $5"
 );
 
-/// How much open work is read at once.
+/// How much work is read at once.
 const SLICE: u64 = 1_000;
 
 const TASKS_STANDING: &str = concat!(
@@ -182,62 +183,60 @@ pub(super) async fn open_tasks(tx: &mut Tx, workstream: &WorkstreamId) -> Result
     rows.iter().map(|row| Record::of("tasks", row).parse("id")).collect()
 }
 
-/// What changed of a team's work after one turn and up to another.
-pub(super) async fn changed(
-    tx: &mut Tx,
-    kind: Kind,
-    workspace: &WorkspaceId,
-    after: u64,
-    upto: u64,
-) -> Result<Vec<Work>, DbError> {
-    let sql = match kind {
-        Kind::Task => CHANGED_TASKS,
-        Kind::Workstream => CHANGED_WORKSTREAMS,
-    };
-    let rows = tx.query(sql, vec![workspace.as_str().into(), after.into(), upto.into()]).await?;
-    rows.iter().map(|row| work(kind, row)).collect()
+/// Which of a team's work is wanted, as it was up to a turn.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Span {
+    /// What changed after one.
+    Changed { after: u64, upto: u64 },
+    /// What is not over.
+    Open { upto: u64 },
+    /// What is over since a moment, and where that is given only before another.
+    Ended { since: Timestamp, before: Option<Timestamp>, upto: u64 },
 }
 
-/// The work of a team that is not over, as it was up to a turn.
-pub(super) async fn open(
+/// How far a span was read: the last number, if it is in the order of one, and the last id.
+#[derive(Debug, Default)]
+pub(super) struct Cursor(Option<i64>, String);
+
+/// A slice of a span, and where the next one begins.
+pub(super) async fn span(
     tx: &mut Tx,
     kind: Kind,
     workspace: &WorkspaceId,
-    upto: u64,
-) -> Result<Vec<Work>, DbError> {
-    let sql = match kind {
-        Kind::Task => OPEN_TASKS_OF,
-        Kind::Workstream => OPEN_WORKSTREAMS_OF,
+    span: Span,
+    Cursor(last, id): Cursor,
+) -> Result<(Vec<Work>, Option<Cursor>), DbError> {
+    let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let (sql, upto, first, column) = match (span, kind) {
+        (Span::Changed { after, upto }, Kind::Task) => (CHANGED_TASKS, upto, whole(after) + 1, Some("turn")),
+        (Span::Changed { after, upto }, _) => (CHANGED_WORKSTREAMS, upto, whole(after) + 1, Some("turn")),
+        (Span::Open { upto }, Kind::Task) => (OPEN_TASKS_OF, upto, 0, None),
+        (Span::Open { upto }, _) => (OPEN_WORKSTREAMS_OF, upto, 0, None),
+        (Span::Ended { since, upto, .. }, Kind::Task) => {
+            (ENDED_TASKS, upto, whole(since.millis()), Some("ended_at"))
+        }
+        (Span::Ended { since, upto, .. }, _) => {
+            (ENDED_WORKSTREAMS, upto, whole(since.millis()), Some("ended_at"))
+        }
     };
-    let mut found: Vec<Work> = Vec::new();
-    loop {
-        let last = found.last().map_or("", |last| last.id.as_str());
-        let values = vec![workspace.as_str().into(), last.into(), upto.into(), SLICE.into()];
-        let rows = tx.query(sql, values).await?;
-        for row in &rows {
-            found.push(work(kind, row)?);
-        }
-        if u64::try_from(rows.len()).is_ok_and(|count| count < SLICE) {
-            return Ok(found);
-        }
+    let mut values = vec![workspace.as_str().into(), upto.into()];
+    values.extend(column.map(|_| Value::from(last.unwrap_or(first))));
+    values.extend([id.into(), SLICE.into()]);
+    if let Span::Ended { before, .. } = span {
+        values.push(before.map_or(i64::MAX.into(), Value::from));
     }
-}
-
-/// The work of a team that is over since a moment, and where that is given only before another, as it was up to a turn.
-pub(super) async fn ended(
-    tx: &mut Tx,
-    kind: Kind,
-    workspace: &WorkspaceId,
-    (since, before): (Timestamp, Option<Timestamp>),
-    upto: u64,
-) -> Result<Vec<Work>, DbError> {
-    let sql = match kind {
-        Kind::Task => ENDED_TASKS,
-        Kind::Workstream => ENDED_WORKSTREAMS,
+    let rows = tx.query(sql, values).await?;
+    let found = rows.iter().map(|row| work(kind, row)).collect::<Result<Vec<_>, _>>()?;
+    let more = u64::try_from(rows.len()).is_ok_and(|count| count == SLICE);
+    let next = match (rows.last().filter(|_| more), found.last()) {
+        (Some(row), Some(work)) => {
+            let record = Record::of(table(kind), row);
+            let number = column.map(|column| record.count(column)).transpose()?;
+            Some(Cursor(number.map(whole), work.id.to_string()))
+        }
+        _ => None,
     };
-    let before = before.map_or(i64::MAX.into(), Value::from);
-    let rows = tx.query(sql, vec![workspace.as_str().into(), since.into(), upto.into(), before]).await?;
-    rows.iter().map(|row| work(kind, row)).collect()
+    Ok((found, next))
 }
 
 /// Work of that kind that stands so and changed no earlier than that, newest first. Containers are not among it.

@@ -1,5 +1,7 @@
 //! A look at what others do: required before a start, and kept, so that the start can be held to it.
 
+use std::time::Duration;
+
 use covenant_model::id::CheckId;
 use serde_json::{Value, json};
 
@@ -65,17 +67,22 @@ pub(super) async fn keep(
     look: &Look,
 ) -> Result<(Check, Option<Warning>), Stop> {
     let id = CheckId::from_random(tx.draw()?);
+    let title_key = title::key(&brief.title);
     let warning = warning::give(tx, seat, (kind, &brief.title), Some(&id), look).await?;
+    // A clock that was put back, or another daemon's, does not make an older look the newest.
+    let until = start::counts_until(seat.now);
+    let before = tx.latest_check(&seat.member.id, kind, &title_key, planned.as_ref(), until).await?;
+    let after = before.map(|before| before.at.plus(Duration::from_millis(1)));
     let check = Check {
         id,
         workspace: seat.member.workspace.clone(),
         developer: seat.member.id.clone(),
         kind,
-        title_key: title::key(&brief.title),
+        title_key,
         brief,
         planned,
         warning: warning.as_ref().map(|warning| warning.id.clone()),
-        at: seat.now,
+        at: after.map_or(seat.now, |after| after.max(seat.now)),
     };
     tx.add_check(&check).await?;
     Ok((check, warning))

@@ -11,7 +11,9 @@ use crate::overlap::Query;
 use crate::perform::Seat;
 use crate::perform::outcome::{Denied, Outcome, Stop};
 use crate::port::{Member, TeamTx};
+use crate::rules::stale;
 use crate::rules::step::{self, Step};
+use crate::session::Session;
 use crate::title;
 use crate::work::{Brief, Form, Kind, Priority, Status, Work, WorkId};
 
@@ -34,9 +36,12 @@ async fn create(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput
     if let Some(key) = &key
         && let Some(made) = tx.work_by_key(kind, &seat.member.id, key).await?
     {
-        return repeated(&made, &brief);
+        return repeated(tx, seat, &made, &brief).await;
     }
     let within = input.workstream_id.as_ref().filter(|_| kind == Kind::Task);
+    if let Some(id) = within {
+        attached(tx, seat, id).await?;
+    }
     let wanted = Wanted { kind, brief: &brief, itself: None, within };
     let leave = match status {
         Status::Active => match opening::open(tx, seat, &wanted, input).await? {
@@ -116,7 +121,7 @@ async fn placed(
     outcome: &mut Outcome,
 ) -> Result<WorkstreamId, Stop> {
     match &input.workstream_id {
-        Some(id) => attached(tx, seat, id).await,
+        Some(id) => Ok(id.clone()),
         None => assigned(tx, seat, brief, outcome).await,
     }
 }
@@ -143,9 +148,12 @@ pub(super) async fn start_planned(tx: &mut impl TeamTx, seat: &Seat, kind: Kind,
     match step::start_planned(work.status) {
         Step::To(status) => work.status = status,
         Step::Already => {
+            if let Some(blocked) = elsewhere(tx, seat, &work).await? {
+                return Ok(blocked);
+            }
             let message = format!("The {kind} was started before.");
-            return Ok(Outcome::warning(message, "Go on with it; it does not have to be started again.")
-                .showing(&work));
+            let action = "Go on with it if it was you who started it; it does not have to be started again.";
+            return Ok(Outcome::warning(message, action).showing(&work));
         }
         Step::No(action) => {
             let message = format!("The {kind} `{id}` is {}, not planned.", work.status);
@@ -180,7 +188,7 @@ pub(super) async fn start_planned(tx: &mut impl TeamTx, seat: &Seat, kind: Kind,
 }
 
 /// The same answer once more, to whoever did not hear it the first time.
-fn repeated(made: &Work, brief: &Brief) -> Done {
+async fn repeated(tx: &mut impl TeamTx, seat: &Seat, made: &Work, brief: &Brief) -> Done {
     if title::key(&made.brief.title) != title::key(&brief.title) {
         let message = format!("The idempotency_key was used before, for the {} `{}`.", made.kind(), made.id);
         return Err(Denied::new(
@@ -190,15 +198,38 @@ fn repeated(made: &Work, brief: &Brief) -> Done {
         )
         .into());
     }
+    if let Some(blocked) = elsewhere(tx, seat, made).await? {
+        return Ok(blocked);
+    }
     let message = format!("The {} was made by an earlier call with this idempotency_key.", made.kind());
-    Ok(Outcome::ok(message).with("repeated", true).with("file_conflicts", json!([])).showing(made))
+    let outcome = if made.status.is_open() {
+        Outcome::ok(message)
+    } else {
+        let message = format!("{message} It is {} by now.", made.status);
+        Outcome::warning(message, "Use a new idempotency_key for new work.")
+    };
+    Ok(outcome.with("repeated", true).with("file_conflicts", json!([])).showing(made))
 }
 
-/// The workstream that a task is to belong to: the caller's own, under way.
-async fn attached(tx: &mut impl TeamTx, seat: &Seat, id: &WorkstreamId) -> Result<WorkstreamId, Stop> {
+/// What an agent is told about work that another one of the same developer has in hand: theirs, and not the caller's.
+async fn elsewhere(tx: &mut impl TeamTx, seat: &Seat, work: &Work) -> Result<Option<Outcome>, Stop> {
+    let (Some(here), Some(there)) = (&seat.session, &work.session) else { return Ok(None) };
+    if here.id == *there || !work.status.is_running() {
+        return Ok(None);
+    }
+    let live = |session: &Session| stale::standing(session, seat.now) == "active";
+    let Some(session) = tx.session(there).await?.filter(live) else { return Ok(None) };
+    let message = format!("The {} is in the hands of another session of yours.", work.kind());
+    let action =
+        format!("Do other work; session `{}` does this, and was heard of a short while ago.", session.id);
+    Ok(Some(Outcome::blocked(message, action).with("session_id", session.id.as_str()).showing(work)))
+}
+
+/// Sees to it that a task can belong to that workstream: the caller's own, under way.
+async fn attached(tx: &mut impl TeamTx, seat: &Seat, id: &WorkstreamId) -> Result<(), Stop> {
     let workstream = own(tx, seat, &WorkId::Workstream(id.clone())).await?;
     if workstream.status.is_running() {
-        return Ok(id.clone());
+        return Ok(());
     }
     let message = format!(
         "The workstream `{id}` is {}: tasks are attached to active or blocked ones.",

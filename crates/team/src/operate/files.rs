@@ -11,6 +11,7 @@ use crate::overlap::opposed;
 use crate::perform::Seat;
 use crate::perform::outcome::Stop;
 use crate::port::TeamTx;
+use crate::rules::privacy;
 use crate::session::Snapshot;
 use crate::work::{Action, Work, WorkId};
 
@@ -117,14 +118,16 @@ async fn worktrees(
             continue;
         }
         let owner = people.name(tx, seat, &there.developer).await?;
+        // Names of repositories and branches are often those of people.
+        let known = owner != privacy::PRIVATE;
         told.push(json!({
             "source": "snapshot",
             "owner": owner,
             "same_developer": there.developer == seat.member.id,
             "files": shared,
             "action": Value::Null,
-            "repo": there.repo,
-            "branch": there.branch,
+            "repo": Some(&there.repo).filter(|_| known),
+            "branch": Some(&there.branch).filter(|_| known),
             "session_id": people.session(seat, &there.developer, there.session.as_ref()),
             "at": super::moment(there.at),
         }));

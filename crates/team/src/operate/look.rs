@@ -10,8 +10,8 @@ use crate::overlap::{Among, ESCALATION, Match, Query, is_escalatable};
 use crate::perform::Seat;
 use crate::perform::outcome::{Outcome, Stop};
 use crate::port::TeamTx;
-use crate::rules::start;
-use crate::warning::Found;
+use crate::rules::{privacy, start};
+use crate::warning::{Found, Warning};
 use crate::work::{Action, Brief, Form, Kind, Status, Work, WorkId};
 
 /// How many pieces of work are told at once.
@@ -85,6 +85,37 @@ fn is_its_place(seat: &Seat, wanted: &Wanted<'_>, found: &Match<WorkId>, work: &
     own_stream && (wanted.kind == Kind::Task || planned)
 }
 
+/// The open work of that id, if it can be the same as what is wanted.
+async fn named(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    wanted: &Wanted<'_>,
+    id: &str,
+) -> Result<Option<Work>, Stop> {
+    let Some(id) = Kind::ALL.iter().find_map(|kind| WorkId::parse(*kind, id).ok()) else { return Ok(None) };
+    let work = tx.work(&id).await?.filter(|work| {
+        let ours = work.workspace == seat.member.workspace && wanted.itself != Some(&work.id);
+        ours && work.status.is_open() && !is_its_own(wanted, work)
+    });
+    Ok(work)
+}
+
+/// A match as it was when it was found.
+fn recalled(id: &WorkId, found: &Found) -> Match<WorkId> {
+    Match {
+        id: id.clone(),
+        score: found.score,
+        reason: found.reason.clone(),
+        file_overlap: Vec::new(),
+        same_title: false,
+        action_divergent: false,
+        component_divergent: false,
+        low_information: false,
+        identifiers_differ: false,
+        open: true,
+    }
+}
+
 /// A piece of work as whoever asks sees it.
 async fn shown(
     tx: &mut impl TeamTx,
@@ -97,15 +128,17 @@ async fn shown(
         Some(id) => tx.session(id).await?,
         None => None,
     };
+    let owner = people.name(tx, seat, &work.developer).await?;
+    let repo = session.filter(|_| owner != privacy::PRIVATE).and_then(|session| session.repo);
     let mut shown = details(json!({
         "id": work.id.as_str(),
         "type": work.kind().as_str(),
         "title": work.brief.title,
         "scope": work.brief.scope,
-        "owner": people.name(tx, seat, &work.developer).await?,
+        "owner": owner,
         "same_developer": work.developer == seat.member.id,
         "status": work.status.as_str(),
-        "repo": session.and_then(|session| session.repo),
+        "repo": repo,
         "action": work.brief.action.map(Action::as_str),
         "component": work.brief.component,
         "score": found.score,
@@ -122,6 +155,29 @@ async fn shown(
 }
 
 impl Look {
+    /// What had to be decided about when its agent looked has to be still, as long as it is open: to say more of one's own work, or
+    /// to call it by another component, makes no other work of it.
+    pub(super) async fn hold_to(
+        &mut self,
+        tx: &mut impl TeamTx,
+        seat: &Seat,
+        wanted: &Wanted<'_>,
+        warning: &Warning,
+    ) -> Result<(), Stop> {
+        let mut people = People::default();
+        for found in warning.found.iter().filter(|found| found.escalated) {
+            if let Some(alike) = self.alike.iter_mut().find(|alike| alike.found.id.as_str() == found.id) {
+                alike.escalated = alike.escalated || alike.found.open;
+                continue;
+            }
+            let Some(work) = named(tx, seat, wanted, &found.id).await? else { continue };
+            let found = recalled(&work.id, found);
+            let shown = shown(tx, seat, &mut people, &found, &work).await?;
+            self.alike.push(Alike { found, shown, escalated: true });
+        }
+        Ok(())
+    }
+
     /// Whether there is anything to tell.
     pub(super) fn warns(&self) -> bool {
         !self.alike.is_empty()

@@ -43,8 +43,11 @@ pub(super) async fn open(
         Ok(check) => check,
         Err(blocked) => return Ok(Err(blocked)),
     };
-    let look = look::look(tx, seat, wanted).await?;
+    let mut look = look::look(tx, seat, wanted).await?;
     let warning = warning::of(tx, &check).await?;
+    if let Some(warning) = &warning {
+        look.hold_to(tx, seat, wanted, warning).await?;
+    }
     let then: Vec<&str> = warning.iter().flat_map(Warning::escalated).collect();
     let said = Said {
         check_id: input.check_id.as_ref(),

@@ -8,7 +8,7 @@ use covenant_model::time::Timestamp;
 use super::bits::{Hash, rarity};
 use super::compare::Compared;
 use super::features::{self, Features};
-use super::index::Index;
+use super::index::{Index, Standing};
 use super::{ESCALATION, Match, is_escalatable};
 use crate::work::Brief;
 
@@ -148,10 +148,18 @@ impl<K: Clone + Ord + Key> Index<K> {
         }
         self.take_out(among, &mut points);
         let lengths = points.iter().zip(&self.lengths).enumerate().filter(|(_, (points, _))| **points > 0);
-        let mut best: Vec<(u64, usize)> = lengths
-            .map(|(slot, (points, length))| (u64::from(*points) * 256 / u64::from(*length), slot))
-            .collect();
+        let best =
+            lengths.map(|(slot, (points, length))| (u64::from(*points) * 256 / u64::from(*length), slot));
+        // What is over never takes the place of what is open.
+        let (open, over): (Vec<_>, Vec<_>) =
+            best.partition(|(_, slot)| self.standing(*slot) == Standing::Open);
         let wanted = limit.saturating_mul(2).max(COMPARED);
+        let chosen = [open, over].map(|best| self.best(best, wanted));
+        chosen.into_iter().flatten().map(|(_, slot)| slot).collect()
+    }
+
+    /// The best so many, whatever order they came in.
+    fn best(&self, mut best: Vec<(u64, usize)>, wanted: usize) -> Vec<(u64, usize)> {
         if best.len() > wanted {
             let id = |slot: usize| self.item(slot).map(|item| &item.id);
             best.select_nth_unstable_by(wanted, |one, other| {
@@ -159,7 +167,7 @@ impl<K: Clone + Ord + Key> Index<K> {
             });
             best.truncate(wanted);
         }
-        best.into_iter().map(|(_, slot)| slot).collect()
+        best
     }
 
     /// Leaves out what is not looked at.

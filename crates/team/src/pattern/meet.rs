@@ -19,7 +19,11 @@ impl Effort {
     }
 
     fn spend(&mut self) {
-        self.0 = self.0.saturating_sub(1);
+        self.spend_on(1);
+    }
+
+    fn spend_on(&mut self, steps: usize) {
+        self.0 = self.0.saturating_sub(u32::try_from(steps).unwrap_or(u32::MAX));
     }
 }
 
@@ -105,7 +109,9 @@ fn names(one: &Segment, two: &Segment, effort: &mut Effort) -> bool {
         (Segment::Name(one), Segment::Name(two)) => one == two,
         (Segment::Glob(one), Segment::Glob(two)) => tokens(one, two, effort),
         (Segment::Name(name), Segment::Glob(glob)) | (Segment::Glob(glob), Segment::Name(name)) => {
-            tokens(&spelled(name), glob, effort)
+            // To spell it out is work too.
+            effort.spend_on(name.len());
+            effort.is_spent() || tokens(&spelled(name), glob, effort)
         }
         _ => false,
     }

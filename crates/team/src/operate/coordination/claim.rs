@@ -143,6 +143,9 @@ fn blocked(rows: &[Value], wanted: usize) -> Outcome {
     Outcome::blocked(message, action).with("claim_id", Value::Null).with("granted", json!([]))
 }
 
+/// The most paths of one claim that somebody waits for.
+const WAITED_FOR: usize = 4 * bounds::CLAIM_PATHS;
+
 /// Remembers who was refused what, so that they can be told when it is free.
 async fn wait(tx: &mut impl TeamTx, seat: &Seat, refused: &[Collision<'_>]) -> Result<(), Stop> {
     let mut by_claim: BTreeMap<&ClaimId, Vec<String>> = BTreeMap::new();
@@ -150,6 +153,11 @@ async fn wait(tx: &mut impl TeamTx, seat: &Seat, refused: &[Collision<'_>]) -> R
         by_claim.entry(&collision.claim.id).or_default().push(collision.path.to_owned());
     }
     for (claim, paths) in by_claim {
+        // Whoever was refused other paths of the same claim before waits for those too.
+        let before = tx.waits(claim).await?.into_iter().find(|wait| wait.developer == seat.member.id);
+        let mut all: BTreeSet<String> = before.into_iter().flat_map(|wait| wait.paths).collect();
+        all.extend(paths);
+        let paths = all.into_iter().take(WAITED_FOR).collect();
         let wait = Wait { claim: claim.clone(), developer: seat.member.id.clone(), paths, at: seat.now };
         tx.save_wait(&wait).await?;
     }

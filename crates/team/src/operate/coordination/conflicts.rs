@@ -15,6 +15,7 @@ use crate::perform::Seat;
 use crate::perform::outcome::{Denied, Outcome, Stop};
 use crate::port::TeamTx;
 use crate::rules::lease::{self, Stance};
+use crate::rules::privacy;
 use crate::session::Snapshot;
 use crate::work::{Kind, Status};
 
@@ -185,12 +186,14 @@ async fn worktree(
     files: Vec<Value>,
     left_out: usize,
 ) -> Result<Value, Stop> {
+    let developer = people.name(tx, seat, &snapshot.developer).await?;
+    let known = developer != privacy::PRIVATE;
     Ok(json!({
-        "developer": people.name(tx, seat, &snapshot.developer).await?,
+        "developer": developer,
         "session_id": people.session(seat, &snapshot.developer, snapshot.session.as_ref()),
         "same_developer": snapshot.developer == seat.member.id,
-        "repo": snapshot.repo,
-        "branch": snapshot.branch,
+        "repo": Some(&snapshot.repo).filter(|_| known),
+        "branch": Some(&snapshot.branch).filter(|_| known),
         "files": files,
         "files_left_out": left_out,
         "at": moment(snapshot.at),

@@ -1,9 +1,9 @@
 //! What somebody was told: the newest first. Reading it is having read it, for every session of the same developer.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::super::Done;
 use super::super::people::People;
+use super::super::{Done, details};
 use crate::coordination::{Delivered, MessageKind};
 use crate::input::{CoordinationInput, Invalid, bounds};
 use crate::perform::Seat;
@@ -25,6 +25,7 @@ pub(super) async fn inbox(tx: &mut impl TeamTx, seat: &Seat, input: &Coordinatio
         _ => tx.inbox(me, most).await?,
     };
     let (mut listed, mut people, mut unread) = (Vec::with_capacity(messages.len()), People::default(), 0_u64);
+    let mut taken = Vec::new();
     for Delivered { message, read_at } in &messages {
         let mut shown = people.message(tx, seat, message).await?;
         if let Value::Object(shown) = &mut shown {
@@ -35,13 +36,17 @@ pub(super) async fn inbox(tx: &mut impl TeamTx, seat: &Seat, input: &Coordinatio
             unread += 1;
             tx.mark_read(me, &message.id, seat.now).await?;
         }
-        if message.kind == MessageKind::Handoff && message.to.as_ref() == Some(me) {
+        if message.kind == MessageKind::Handoff && message.to.as_ref() == Some(me) && read_at.is_none() {
             tx.close(&message.id, seat.now).await?;
+            taken.push(message.id.clone());
         }
     }
     let message = match listed.len() {
         0 => "Nothing is in your inbox that was asked for.".to_owned(),
         count => format!("Messages: {count}, of which {unread} were unread."),
     };
-    Ok(Outcome::ok(message).with("messages", listed))
+    let outcome = Outcome::ok(message).with("messages", listed);
+    Ok(taken.into_iter().fold(outcome, |outcome, id| {
+        outcome.changed("coordination.inbox", &id, "read", details(json!({ "handoff": id.as_str() })))
+    }))
 }
