@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 /// The most bytes of details that an event holds.
 pub const PAYLOAD_BYTES: usize = 8 * 1024;
 
-/// How much of that there is for what was not left out.
+/// How much of that there is for what is kept of longer ones.
 const ROOM: usize = PAYLOAD_BYTES - 1024;
 
 /// Which of the three logs of a team an event stands in.
@@ -106,6 +106,9 @@ pub struct Unserved {
 pub fn bounded(mut payload: Map<String, Value>) -> Map<String, Value> {
     let length = |value: &Value| value.to_string().len();
     let mut left_out = BTreeSet::new();
+    if serde_json::to_string(&payload).is_ok_and(|text| text.len() <= PAYLOAD_BYTES) {
+        return payload;
+    }
     while payload.iter().map(|(name, value)| name.len() + length(value) + 4).sum::<usize>() > ROOM {
         let longest = payload.iter().max_by_key(|(_, value)| length(value)).map(|(name, _)| name.clone());
         let Some(name) = longest else { break };

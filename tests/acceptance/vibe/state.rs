@@ -260,7 +260,7 @@ fn lists_are_bounded_and_say_what_they_leave_out() {
             "workspace_id, developer_id, title, '', '', '[]', 'bug', 'normal', 'planned', 1, 1, turn";
         let rows: Vec<String> = (0..60)
             .map(|number| {
-                format!("SELECT 'task_copy{number}', {copied} FROM tasks WHERE title = 'Plan number 0'")
+                format!("SELECT 'task_copy{number}', {copied} FROM tasks WHERE title = 'Paint the lathe'")
             })
             .collect();
         desk.meddle(&format!("INSERT INTO tasks ({columns}) {}", rows.join(" UNION ALL ")));

@@ -64,12 +64,16 @@ async fn plan(
         }
         Status::Blocked => {
             let part = |name: &str| told.data.get(name).cloned().unwrap_or(Value::Null);
+            let error = json!({
+                "code": "requires_confirm",
+                "message": told.message,
+                "action": told.feedback.required_action,
+            });
             let asked = json!({
+                "error": error,
                 "requires_confirm": true,
                 "candidates": part("candidates"),
                 "warning_id": part("warning_id"),
-                "message": told.message,
-                "action": told.feedback.required_action,
             });
             (StatusCode::CONFLICT, asked.to_string())
         }
