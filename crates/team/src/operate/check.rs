@@ -34,7 +34,8 @@ pub(super) async fn check(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: 
         own(tx, seat, id).await?;
     }
     let look =
-        look::look(tx, seat, &Wanted { kind, brief: &brief, itself: planned.as_ref(), within }).await?;
+        look::look(tx, seat, &Wanted { kind, brief: &brief, itself: planned.as_ref(), within, anew: false })
+            .await?;
     let (check, warning) = keep(tx, seat, kind, brief, planned, &look).await?;
     let mut payload = look.brief();
     payload.extend(details(json!({

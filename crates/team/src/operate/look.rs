@@ -25,6 +25,8 @@ pub(super) struct Wanted<'w> {
     pub(super) itself: Option<&'w WorkId>,
     /// The workstream that a task is to be part of.
     pub(super) within: Option<&'w WorkstreamId>,
+    /// Whether it is to be planned once more, and not to begin.
+    pub(super) anew: bool,
 }
 
 /// What was found.
@@ -81,7 +83,7 @@ fn is_its_own(wanted: &Wanted<'_>, work: &Work) -> bool {
 /// one of that very title, which is to begin.
 fn is_its_place(seat: &Seat, wanted: &Wanted<'_>, found: &Match<WorkId>, work: &Work) -> bool {
     let own_stream = work.kind() == Kind::Workstream && work.developer == seat.member.id;
-    let planned = work.status == Status::Planned && found.same_title;
+    let planned = work.status == Status::Planned && found.same_title && !wanted.anew;
     own_stream && (wanted.kind == Kind::Task || planned)
 }
 
