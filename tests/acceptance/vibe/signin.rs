@@ -3,6 +3,7 @@
 
 pub(super) mod browser;
 mod oidc;
+mod operator;
 mod passkey;
 mod provider;
 mod real;
@@ -79,7 +80,7 @@ fn the_operator_signs_in_by_a_link_that_is_good_once() {
         assert_eq!((done.status, done.header("location")), (303, Some("/signin")), "{done:?}");
         let cookie = done.header("set-cookie").unwrap().to_owned();
         let rest = cookie.strip_prefix(&format!("covenant_{port}=cv_")).unwrap();
-        assert_eq!(&rest[43..], "; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000", "{cookie}");
+        assert_eq!(&rest[43..], "; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200", "{cookie}");
         let session = browser.get("/api/v1/session").json();
         assert_eq!((&session["principal"], &session["handle"]), (&json!("user@local"), &json!("local")));
         assert_eq!((&session["workspace"], &session["role"]), (&json!("local"), &json!("admin")));
@@ -359,7 +360,9 @@ fn behind_a_proxy_the_cookie_is_for_encrypted_connections_and_links_have_the_pub
     let mut ada = Browser::new(daemon.port()).at("https://covenant.example.org");
     let done = ada.post(link, &[("password", GOOD)]);
     assert_eq!(done.status, 303, "{done:?}");
-    assert!(done.header("set-cookie").unwrap().ends_with("; Secure"), "{done:?}");
+    let cookie = done.header("set-cookie").unwrap();
+    assert!(cookie.starts_with(&format!("__Host-covenant_{}=cv_", daemon.port())), "{cookie}");
+    assert!(cookie.ends_with("; Secure") && !cookie.contains("Domain"), "{cookie}");
     assert_eq!(ada.get("/api/v1/session").status, 200);
     let mut local = Browser::new(daemon.port());
     let foreign = local.post("/signin", &[("handle", "ada"), ("password", GOOD)]);

@@ -34,6 +34,10 @@ pub(crate) struct Onlooker;
 /// The operator.
 pub(crate) struct Admin(pub(crate) Operator);
 
+/// The operator by the socket or by a token of theirs, and not by a cookie: those are stolen more easily, and what is asked for
+/// here would make one last for ever.
+pub(crate) struct InPerson(pub(crate) Operator);
+
 /// Somebody who may act for developers, be it only for the one they are.
 pub(crate) struct ForTeam(pub(crate) Steward);
 
@@ -75,8 +79,9 @@ async fn visitor(daemon: &Daemon, parts: &Parts) -> Result<Option<Visitor>, Fail
     if parts.headers.contains_key(AUTHORIZATION) || !parts.uri.path().starts_with("/api/") {
         return Ok(None);
     }
-    let Some(shown) = cookie::shown(&parts.headers, *port) else { return Ok(None) };
-    let Some(visitor) = daemon.gate.visitor(shown).await? else { return Ok(None) };
+    let Some(shown) = cookie::shown(&parts.headers, *port, &daemon.config().http) else { return Ok(None) };
+    let ground = cookie::ground(*port, &daemon.config().http);
+    let Some(visitor) = daemon.gate.visitor(shown, ground).await? else { return Ok(None) };
     if !parts.method.is_safe() {
         check_meant(&parts.headers, &visitor)?;
     }
@@ -172,6 +177,19 @@ impl FromRequestParts<Arc<Daemon>> for Admin {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, daemon: &Arc<Daemon>) -> Result<Self, Failure> {
+        Ok(Self(operator(daemon, parts).await?))
+    }
+}
+
+impl FromRequestParts<Arc<Daemon>> for InPerson {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, daemon: &Arc<Daemon>) -> Result<Self, Failure> {
+        if visitor(daemon, parts).await?.is_some() {
+            let message = "this is not for a browser that is signed in";
+            let action = "run `covenant dashboard` where the daemon runs, or show a token of the operator";
+            return Err(Failure::new(StatusCode::FORBIDDEN, "by_cookie", message, action));
+        }
         Ok(Self(operator(daemon, parts).await?))
     }
 }

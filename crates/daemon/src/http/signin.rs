@@ -129,7 +129,8 @@ pub(crate) async fn by_link(
     Door(port): Door,
     form: Form,
 ) -> Result<Response, Failure> {
-    Ok(match daemon.gate.redeem_link(form.field("code")).await? {
+    let ground = cookie::ground(port, &daemon.config().http);
+    Ok(match daemon.gate.redeem_link(form.field("code"), ground).await? {
         Redeemed::Done(begun) => signed_in(&daemon, port, &begun)?,
         Redeemed::Used => bad_link("This link was used already.", StatusCode::CONFLICT),
         Redeemed::Expired => bad_link("This link was good for a minute, which is over.", StatusCode::GONE),
@@ -209,8 +210,9 @@ pub(crate) async fn sign_out(
 }
 
 async fn visitor(daemon: &Daemon, headers: &HeaderMap, port: Port) -> Result<Option<Visitor>, Fault> {
-    match cookie::shown(headers, port) {
-        Some(shown) => daemon.gate.visitor(shown).await,
+    let http = &daemon.config().http;
+    match cookie::shown(headers, port, http) {
+        Some(shown) => daemon.gate.visitor(shown, cookie::ground(port, http)).await,
         None => Ok(None),
     }
 }

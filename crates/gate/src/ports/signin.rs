@@ -166,4 +166,6 @@ pub trait SignIns: Send + Sync {
     fn touch_web_session(&self, hash: TokenHash, at: Timestamp) -> Answer<'_, ()>;
     /// Ends a session; `false` if it was over.
     fn end_web_session(&self, hash: TokenHash, at: Timestamp) -> Answer<'_, bool>;
+    /// Ends every session of that one, and every code of theirs that nobody has used; how many sessions those were.
+    fn end_web_sessions(&self, principal: Principal, at: Timestamp) -> Answer<'_, u64>;
 }
