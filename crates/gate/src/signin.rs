@@ -155,6 +155,9 @@ impl Gate {
         };
         let redeemed = self.redeem(code, Redeeming::Invite(chosen), LONG, "by an invite").await?;
         if let Redeemed::Done(begun) = &redeemed {
+            // Their own tokens ended with it. Whoever listens is asked anew who it is.
+            self.load_tokens().await?;
+            self.announce();
             self.record_own_way(&begun.principal, kind, what.as_deref()).await?;
         }
         Ok(redeemed)

@@ -330,6 +330,32 @@ fn a_session_ends_by_signing_out_by_a_new_password_by_removal_and_in_time() {
 }
 
 #[test]
+fn who_chooses_anew_how_they_sign_in_ends_their_own_tokens_and_not_those_of_their_agents() {
+    for home in homes() {
+        let daemon = home.up();
+        let port = daemon.port();
+        joined(&home, port, "ada");
+        joined(&home, port, "mia");
+        let token = |arguments: &[&str]| {
+            let made = home.run(&[&["tokens", "create", "--json"], arguments].concat()).ok().json();
+            made["token"].as_str().unwrap().to_owned()
+        };
+        let own = token(&["--for", "ada"]);
+        let agents = token(&["--for", "ada", "--agent-type", "codex"]);
+        let another = token(&["--for", "mia"]);
+        let status = |token: &str| {
+            let shown = format!("Authorization: Bearer {token}\r\n");
+            Browser::new(port).send("GET", "/api/v1/session", &shown, "").status
+        };
+        let link = invite(&home, port, &["ada", "--again"]);
+        assert_eq!(Browser::new(port).post(&link, &[("password", "short")]).status, 422);
+        assert_eq!(status(&own), 200, "an invite that is not used ends nothing");
+        assert_eq!(Browser::new(port).post(&link, &[("password", "another good one")]).status, 303);
+        assert_eq!((status(&own), status(&agents), status(&another)), (401, 200, 200));
+    }
+}
+
+#[test]
 fn sessions_outlive_the_daemon_and_not_their_time() {
     let home = unhurried();
     home.write("config.toml", "[rate_limit]\nrate = 0\n[http]\nlisten = \"127.0.0.1:0\"\n");

@@ -147,7 +147,7 @@ pub trait SignIns: Send + Sync {
     /// How that code stands; using nothing up.
     fn code(&self, hash: TokenHash, kind: CodeKind, now: Timestamp) -> Answer<'_, CodeState>;
     /// Uses a code, and begins a session with it; both or neither. Of many who use one, one does. Who chooses how they sign in ends
-    /// every other session of theirs, and every other way in.
+    /// every other session of theirs, every other way in, and every token that no agent has.
     fn redeem(&self, hash: TokenHash, using: Redeeming, session: Beginning) -> Answer<'_, CodeState>;
     /// What is kept of somebody's password.
     fn password(&self, developer: DeveloperId) -> Answer<'_, Option<String>>;
