@@ -97,7 +97,8 @@ pub(crate) async fn sign_in(
     let handle = typed.parse::<Handle>().ok();
     // Only what could be a handle is repeated: people type their password there.
     let shown = handle.as_ref().map_or("", Handle::as_str);
-    if let Err(wait) = daemon.signin.attempts.begin(handle.as_ref(), daemon.clock.now()) {
+    let now = daemon.clock.now();
+    if let Err(wait) = daemon.signin.attempts.begin(handle.as_ref(), now) {
         daemon.gate.record_no_sign_in(None, "too many tries");
         return Ok(offer.too_often(shown, wait));
     }
@@ -106,7 +107,10 @@ pub(crate) async fn sign_in(
     let password = Password::typed(form.field("password")).ok();
     let fits = match daemon.signin.passwords.fits(password, kept).await {
         Ok(fits) => fits,
-        Err(NotLooked::Busy) => return Ok(offer.too_often(shown, BUSY)),
+        Err(NotLooked::Busy) => {
+            daemon.signin.attempts.give_back(handle.as_ref(), now);
+            return Ok(offer.too_often(shown, BUSY));
+        }
         Err(NotLooked::Fault(fault)) => return Err(fault.into()),
     };
     let begun = match known.as_ref() {
