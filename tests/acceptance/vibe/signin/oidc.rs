@@ -312,3 +312,21 @@ fn what_is_wrong_with_the_section_is_said_before_anybody_signs_in() {
     assert_eq!(browser.get("/auth/oidc").status, 404);
     assert!(!browser.get("/signin").body.contains("Continue with"));
 }
+
+#[test]
+fn whoever_comes_back_with_made_up_codes_is_told_to_wait_before_the_provider_is_asked() {
+    let home = unhurried();
+    let stage = Stage::set(&home);
+    let made_up = || {
+        let mut browser = stage.browser();
+        let sent = browser.get("/auth/oidc");
+        let (_, rest) = sent.header("location").unwrap().split_once("&state=").unwrap();
+        let state = rest.split('&').next().unwrap().to_owned();
+        browser.get(&format!("/auth/oidc/callback?code=made-up&state={state}"))
+    };
+    for _ in 0..60 {
+        assert_eq!(made_up().status, 403);
+    }
+    let waits = made_up();
+    assert_eq!((waits.status, waits.header("retry-after")), (429, Some("5")), "{waits:?}");
+}
