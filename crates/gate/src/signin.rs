@@ -208,7 +208,10 @@ impl Gate {
         Ok(match self.store.begin_session(principal.clone(), proof, session).await? {
             Opening::Done => SignedIn::Done(self.begun(principal, cookie, own, how).await?),
             Opening::Gone => SignedIn::Gone,
-            Opening::CountedBack => SignedIn::CountedBack,
+            Opening::CountedBack => {
+                self.record_counted_back(&principal).await?;
+                SignedIn::CountedBack
+            }
         })
     }
 
@@ -245,6 +248,13 @@ impl Gate {
             event.reason = Some(why);
             self.audit().owe(event, &self.redactor());
         }
+    }
+
+    /// Writes down that there are two of a passkey, however much else is refused: it was signed for, so nobody can make a flood of it.
+    async fn record_counted_back(&self, whose: &Principal) -> Result<(), Fault> {
+        let mut event = Event::new("stranger", whose.as_str(), Kind::SignInRefused, Decision::Refused);
+        event.reason = Some("a passkey counted back");
+        self.audit().append(std::slice::from_ref(&event), &self.redactor()).await.map(drop)
     }
 
     /// Ends that session.

@@ -246,6 +246,7 @@ fn what_changes_something_needs_our_origin_and_the_word_of_the_session() {
         (format!("{ours}{said}{said}"), "twice"),
         (format!("Origin: http://evil.example.org\r\n{said}"), "another's page"),
         (format!("Origin: http://127.0.0.1:{}\r\n{said}", port ^ 1), "a page of another port"),
+        (format!("Origin: http://localhost:{port}\r\n{said}"), "a page of another name of this machine"),
         (format!("Origin: null\r\n{said}"), "nobody's page"),
     ] {
         assert_eq!(make(&mut ada, &headers), 403, "{why}");
@@ -265,6 +266,7 @@ fn what_changes_something_needs_our_origin_and_the_word_of_the_session() {
     let good = "handle=ada&password=correct+horse+battery";
     assert_eq!(refused("/signin", good, ""), 403);
     assert_eq!(refused("/signin", good, "Origin: https://evil.example.org\r\n"), 403);
+    assert_eq!(refused("/signin", good, &format!("Origin: http://localhost:{port}\r\n")), 403);
     assert_eq!(refused("/signin", &format!("{good}&handle=mia"), &ours), 422);
     assert_eq!(refused("/signin", &"x".repeat(10_000), &ours), 413);
     let plain =

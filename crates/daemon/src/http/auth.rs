@@ -6,13 +6,13 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use covenant_gate::signin::Visitor;
 use covenant_gate::{CallError, Caller, Credential, Operator, Refusal, Steward};
-use http::header::{AUTHORIZATION, ORIGIN};
+use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode};
 
-use super::cookie;
 use super::reply::Failure;
 use super::via::Via;
+use super::{cookie, guard};
 use crate::daemon::Daemon;
 use crate::peer;
 
@@ -83,18 +83,19 @@ async fn visitor(daemon: &Daemon, parts: &Parts) -> Result<Option<Visitor>, Fail
     let ground = cookie::ground(*port, &daemon.config().http);
     let Some(visitor) = daemon.gate.visitor(shown, ground).await? else { return Ok(None) };
     if !parts.method.is_safe() {
-        check_meant(&parts.headers, &visitor)?;
+        check_meant(daemon, parts, &visitor)?;
     }
     Ok(Some(visitor))
 }
 
 /// That a page of ours, of this very session, wants something changed: a browser sends its cookie for every page.
-fn check_meant(headers: &HeaderMap, visitor: &Visitor) -> Result<(), Failure> {
-    // Whether it is ours, the guard has seen.
-    if !headers.contains_key(ORIGIN) {
-        return Err(unmeant("this request has a cookie, wants to change something and has no `Origin`"));
+fn check_meant(daemon: &Daemon, parts: &Parts, visitor: &Visitor) -> Result<(), Failure> {
+    if !guard::is_same_place(&parts.headers, &parts.uri, &daemon.config().http) {
+        let message =
+            "this request has a cookie, wants to change something and has no `Origin` of the address it asks";
+        return Err(unmeant(message));
     }
-    let mut said = headers.get_all(WORD).iter();
+    let mut said = parts.headers.get_all(WORD).iter();
     match (said.next().and_then(|word| word.to_str().ok()), said.next()) {
         (Some(word), None) if visitor.is_word(word) => Ok(()),
         _ => {

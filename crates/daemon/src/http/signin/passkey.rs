@@ -237,9 +237,10 @@ fn bytes(form: &Form, name: &str) -> Vec<u8> {
 }
 
 fn not_signed_in(daemon: &Daemon, offer: &Offer, handle: Option<&Handle>, wrong: Wrong) -> Response {
-    let reason =
-        if wrong == Wrong::CountedBack { "a passkey counted back" } else { "a passkey that is not taken" };
-    daemon.gate.record_no_sign_in(handle, reason);
+    // The gate has written down that one counted back.
+    if wrong != Wrong::CountedBack {
+        daemon.gate.record_no_sign_in(handle, "a passkey that is not taken");
+    }
     offer.sign_in("", Some(&wrong.to_string()), StatusCode::FORBIDDEN)
 }
 
