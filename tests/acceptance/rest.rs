@@ -145,6 +145,7 @@ fn every_operation_answers_as_described() {
     expect(200, "listMembers", "", "?workspace=other", json!(null));
     expect(201, "inviteMemberAgain", "ada", "", json!(null));
     expect(201, "makeSignInLink", "", "", json!(null));
+    expect(200, "signOutEverywhere", "", "", json!(null));
     expect(200, "showSession", "", "", json!(null));
     for (tool, arguments) in team_calls() {
         expect(200, "callTool", tool, "", json!({"arguments": arguments}));

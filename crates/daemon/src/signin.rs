@@ -2,6 +2,7 @@
 
 pub(crate) mod attempts;
 pub(crate) mod oidc;
+pub(crate) mod pace;
 pub(crate) mod passkey;
 pub(crate) mod password;
 pub(crate) mod pending;
@@ -9,7 +10,7 @@ pub(crate) mod signature;
 
 use self::attempts::Attempts;
 use self::oidc::Provider;
-use self::passkey::Challenges;
+use self::passkey::{Challenges, Uses};
 use self::password::Passwords;
 
 /// What is needed to sign people in.
@@ -19,4 +20,5 @@ pub(crate) struct SignIn {
     pub(crate) attempts: Attempts,
     pub(crate) provider: Provider,
     pub(crate) challenges: Challenges,
+    pub(crate) uses: Uses,
 }

@@ -64,6 +64,11 @@ impl Operator {
     pub(crate) fn peer(&self) -> Option<&str> {
         self.0.peer()
     }
+
+    /// As it stands in the row of an act.
+    pub(crate) fn actor(&self) -> &Actor {
+        &self.0
+    }
 }
 
 impl Actor {

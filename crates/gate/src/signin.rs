@@ -4,10 +4,13 @@
 //! Whether a password, a passkey or the word of a provider is good, the daemon finds out; who may be signed in, and for how long,
 //! is decided here.
 
+mod everywhere;
 mod passkey;
+mod term;
 mod visitor;
 
 pub use passkey::{Keyring, beginning};
+pub use term::Ground;
 pub use visitor::Visitor;
 pub(crate) use visitor::Visitors;
 
@@ -21,6 +24,7 @@ use covenant_model::team::{Developer, Handle, WorkspaceName};
 use covenant_model::time::Timestamp;
 use covenant_model::token::{self, TokenHash};
 
+use self::term::{LONG, Term};
 use crate::gate::Gate;
 use crate::limit::elapsed;
 use crate::operator::Operator;
@@ -37,12 +41,6 @@ const LINK: Duration = Duration::from_mins(1);
 
 /// How long an invite is good.
 const INVITE: Duration = Duration::from_hours(7 * 24);
-
-/// How long a session lasts, however much it is used.
-const SESSION: Duration = Duration::from_hours(30 * 24);
-
-/// How long a session lasts that nobody uses.
-const IDLE: Duration = Duration::from_hours(7 * 24);
 
 /// A code that was made. This is the only time it is shown.
 #[derive(Debug)]
@@ -143,8 +141,9 @@ impl Gate {
     }
 
     /// Signs the operator in by a link of theirs, once.
-    pub async fn redeem_link(&self, code: &str) -> Result<Redeemed, Fault> {
-        self.redeem(code, Redeeming::Link, "by a link").await
+    pub async fn redeem_link(&self, code: &str, ground: Ground) -> Result<Redeemed, Fault> {
+        let term = Term::of(&Principal::operator(), ground);
+        self.redeem(code, Redeeming::Link, term, "by a link").await
     }
 
     /// Takes how whoever was invited wants to sign in from now on, and signs them in, once.
@@ -154,8 +153,11 @@ impl Gate {
             Chosen::Identity(identity) => (Kind::IdentityLinked, Some(identity.issuer.clone())),
             Chosen::Passkey(made) => (Kind::PasskeyAdded, Some(passkey::beginning(&made.id))),
         };
-        let redeemed = self.redeem(code, Redeeming::Invite(chosen), "by an invite").await?;
+        let redeemed = self.redeem(code, Redeeming::Invite(chosen), LONG, "by an invite").await?;
         if let Redeemed::Done(begun) = &redeemed {
+            // Their own tokens ended with it. Whoever listens is asked anew who it is.
+            self.load_tokens().await?;
+            self.announce();
             self.record_own_way(&begun.principal, kind, what.as_deref()).await?;
         }
         Ok(redeemed)
@@ -168,10 +170,10 @@ impl Gate {
         self.audit().append(std::slice::from_ref(&event), &self.redactor()).await.map(drop)
     }
 
-    async fn redeem(&self, code: &str, using: Redeeming, how: &str) -> Result<Redeemed, Fault> {
+    async fn redeem(&self, code: &str, using: Redeeming, term: Term, how: &str) -> Result<Redeemed, Fault> {
         let Some(hash) = token::hash(code) else { return Ok(self.no_code("unknown", Redeemed::Unknown)) };
-        let (cookie, session) = self.beginning()?;
-        let own = session.hash;
+        let (cookie, session) = self.beginning(term)?;
+        let own = session.clone();
         Ok(match self.store.redeem(hash, using, session).await? {
             CodeState::Good(principal) => Redeemed::Done(self.begun(principal, cookie, own, how).await?),
             CodeState::Used => self.no_code("used", Redeemed::Used),
@@ -201,19 +203,22 @@ impl Gate {
 
     /// Signs somebody in who has shown that they are who has that handle: whoever calls this has looked.
     pub async fn sign_in(&self, handle: &Handle, proof: Proof) -> Result<SignedIn, Fault> {
-        let (cookie, session) = self.beginning()?;
-        let (own, principal, how) = (session.hash, Principal::from(handle), how(&proof));
+        let (cookie, session) = self.beginning(LONG)?;
+        let (own, principal, how) = (session.clone(), Principal::from(handle), how(&proof));
         Ok(match self.store.begin_session(principal.clone(), proof, session).await? {
             Opening::Done => SignedIn::Done(self.begun(principal, cookie, own, how).await?),
             Opening::Gone => SignedIn::Gone,
-            Opening::CountedBack => SignedIn::CountedBack,
+            Opening::CountedBack => {
+                self.record_counted_back(&principal).await?;
+                SignedIn::CountedBack
+            }
         })
     }
 
-    fn beginning(&self) -> Result<(Secret, Beginning), Fault> {
+    fn beginning(&self, term: Term) -> Result<(Secret, Beginning), Fault> {
         let (cookie, hash) = secret()?;
         let at = self.clock.now();
-        Ok((cookie, Beginning { hash, at, expires_at: at.plus(SESSION) }))
+        Ok((cookie, Beginning { hash, at, expires_at: at.plus(term.whole) }))
     }
 
     /// Writes down that a session has begun; without a row there is none.
@@ -221,17 +226,17 @@ impl Gate {
         &self,
         principal: Principal,
         cookie: Secret,
-        session: TokenHash,
+        session: Beginning,
         how: &str,
     ) -> Result<Begun, Fault> {
         let mut event = Event::new(principal.as_str(), principal.as_str(), Kind::SignedIn, Decision::Done);
         event.reason = Some(how);
         let written = self.audit().append(std::slice::from_ref(&event), &self.redactor()).await;
         if let Err(fault) = written {
-            self.store.end_web_session(session, self.clock.now()).await?;
+            self.store.end_web_session(session.hash, self.clock.now()).await?;
             return Err(fault);
         }
-        Ok(Begun { principal, cookie, lasts: SESSION })
+        Ok(Begun { principal, cookie, lasts: session.expires_at.since(session.at) })
     }
 
     /// Writes down that somebody was not signed in; of a flood, one a minute. Only a handle that is somebody's is named: people
@@ -243,6 +248,13 @@ impl Gate {
             event.reason = Some(why);
             self.audit().owe(event, &self.redactor());
         }
+    }
+
+    /// Writes down that there are two of a passkey, however much else is refused: it was signed for, so nobody can make a flood of it.
+    async fn record_counted_back(&self, whose: &Principal) -> Result<(), Fault> {
+        let mut event = Event::new("stranger", whose.as_str(), Kind::SignInRefused, Decision::Refused);
+        event.reason = Some("a passkey counted back");
+        self.audit().append(std::slice::from_ref(&event), &self.redactor()).await.map(drop)
     }
 
     /// Ends that session.

@@ -15,8 +15,8 @@ use crate::principal::{Principal, Subject};
 use crate::time::Timestamp;
 
 pub use self::team::{
-    Identity, Invited, Member, NewMember, NewToken, NewWorkspace, SignInLink, TeamEvent, TokenEntry,
-    TokenMade, WorkspaceMade,
+    Identity, Invited, Member, NewMember, NewToken, NewWorkspace, SignInLink, SignedOut, TeamEvent,
+    TokenEntry, TokenMade, WorkspaceMade,
 };
 
 /// What every failed request answers.

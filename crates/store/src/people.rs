@@ -5,7 +5,7 @@
 
 mod tokens;
 
-pub(crate) use tokens::end as end_token;
+pub(crate) use tokens::{end as end_token, end_own_tokens};
 
 use covenant_gate::ports::people::{Admitted, Named, People, TokenKept};
 use covenant_gate::ports::{Answer, TokenRecord};

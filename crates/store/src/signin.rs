@@ -155,6 +155,16 @@ impl SignIns for Store {
             Ok(ended.await?)
         })
     }
+
+    fn end_web_sessions(&self, principal: Principal, at: Timestamp) -> Answer<'_, u64> {
+        Box::pin(async move {
+            let ended = self.db.write(move |tx| {
+                let principal = principal.clone();
+                Box::pin(async move { end_all(tx, &principal, at).await })
+            });
+            Ok(ended.await?)
+        })
+    }
 }
 
 /// Takes from somebody who is removed every way to sign in, and ends their sessions.
@@ -165,8 +175,15 @@ pub(crate) async fn forget(
     at: Timestamp,
 ) -> Result<(), DbError> {
     forget_ways(tx, developer).await?;
-    tx.execute(END_CODES, vec![principal.as_str().into(), CodeKind::Invite.as_str().into()]).await?;
-    tx.execute(END_ALL, vec![principal.as_str().into(), at.into()]).await.map(drop)
+    end_all(tx, principal, at).await.map(drop)
+}
+
+/// Ends their sessions and the codes that nobody has used; how many sessions those were.
+async fn end_all(tx: &mut Tx, principal: &Principal, at: Timestamp) -> Result<u64, DbError> {
+    for kind in [CodeKind::Invite, CodeKind::Link] {
+        tx.execute(END_CODES, vec![principal.as_str().into(), kind.as_str().into()]).await?;
+    }
+    tx.execute(END_ALL, vec![principal.as_str().into(), at.into()]).await
 }
 
 async fn forget_ways(tx: &mut Tx, developer: &DeveloperId) -> Result<(), DbError> {

@@ -3,6 +3,7 @@
 
 pub(super) mod browser;
 mod oidc;
+mod operator;
 mod passkey;
 mod provider;
 mod real;
@@ -79,7 +80,7 @@ fn the_operator_signs_in_by_a_link_that_is_good_once() {
         assert_eq!((done.status, done.header("location")), (303, Some("/signin")), "{done:?}");
         let cookie = done.header("set-cookie").unwrap().to_owned();
         let rest = cookie.strip_prefix(&format!("covenant_{port}=cv_")).unwrap();
-        assert_eq!(&rest[43..], "; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000", "{cookie}");
+        assert_eq!(&rest[43..], "; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200", "{cookie}");
         let session = browser.get("/api/v1/session").json();
         assert_eq!((&session["principal"], &session["handle"]), (&json!("user@local"), &json!("local")));
         assert_eq!((&session["workspace"], &session["role"]), (&json!("local"), &json!("admin")));
@@ -245,6 +246,7 @@ fn what_changes_something_needs_our_origin_and_the_word_of_the_session() {
         (format!("{ours}{said}{said}"), "twice"),
         (format!("Origin: http://evil.example.org\r\n{said}"), "another's page"),
         (format!("Origin: http://127.0.0.1:{}\r\n{said}", port ^ 1), "a page of another port"),
+        (format!("Origin: http://localhost:{port}\r\n{said}"), "a page of another name of this machine"),
         (format!("Origin: null\r\n{said}"), "nobody's page"),
     ] {
         assert_eq!(make(&mut ada, &headers), 403, "{why}");
@@ -264,6 +266,7 @@ fn what_changes_something_needs_our_origin_and_the_word_of_the_session() {
     let good = "handle=ada&password=correct+horse+battery";
     assert_eq!(refused("/signin", good, ""), 403);
     assert_eq!(refused("/signin", good, "Origin: https://evil.example.org\r\n"), 403);
+    assert_eq!(refused("/signin", good, &format!("Origin: http://localhost:{port}\r\n")), 403);
     assert_eq!(refused("/signin", &format!("{good}&handle=mia"), &ours), 422);
     assert_eq!(refused("/signin", &"x".repeat(10_000), &ours), 413);
     let plain =
@@ -329,6 +332,32 @@ fn a_session_ends_by_signing_out_by_a_new_password_by_removal_and_in_time() {
 }
 
 #[test]
+fn who_chooses_anew_how_they_sign_in_ends_their_own_tokens_and_not_those_of_their_agents() {
+    for home in homes() {
+        let daemon = home.up();
+        let port = daemon.port();
+        joined(&home, port, "ada");
+        joined(&home, port, "mia");
+        let token = |arguments: &[&str]| {
+            let made = home.run(&[&["tokens", "create", "--json"], arguments].concat()).ok().json();
+            made["token"].as_str().unwrap().to_owned()
+        };
+        let own = token(&["--for", "ada"]);
+        let agents = token(&["--for", "ada", "--agent-type", "codex"]);
+        let another = token(&["--for", "mia"]);
+        let status = |token: &str| {
+            let shown = format!("Authorization: Bearer {token}\r\n");
+            Browser::new(port).send("GET", "/api/v1/session", &shown, "").status
+        };
+        let link = invite(&home, port, &["ada", "--again"]);
+        assert_eq!(Browser::new(port).post(&link, &[("password", "short")]).status, 422);
+        assert_eq!(status(&own), 200, "an invite that is not used ends nothing");
+        assert_eq!(Browser::new(port).post(&link, &[("password", "another good one")]).status, 303);
+        assert_eq!((status(&own), status(&agents), status(&another)), (401, 200, 200));
+    }
+}
+
+#[test]
 fn sessions_outlive_the_daemon_and_not_their_time() {
     let home = unhurried();
     home.write("config.toml", "[rate_limit]\nrate = 0\n[http]\nlisten = \"127.0.0.1:0\"\n");
@@ -359,7 +388,9 @@ fn behind_a_proxy_the_cookie_is_for_encrypted_connections_and_links_have_the_pub
     let mut ada = Browser::new(daemon.port()).at("https://covenant.example.org");
     let done = ada.post(link, &[("password", GOOD)]);
     assert_eq!(done.status, 303, "{done:?}");
-    assert!(done.header("set-cookie").unwrap().ends_with("; Secure"), "{done:?}");
+    let cookie = done.header("set-cookie").unwrap();
+    assert!(cookie.starts_with(&format!("__Host-covenant_{}=cv_", daemon.port())), "{cookie}");
+    assert!(cookie.ends_with("; Secure") && !cookie.contains("Domain"), "{cookie}");
     assert_eq!(ada.get("/api/v1/session").status, 200);
     let mut local = Browser::new(daemon.port());
     let foreign = local.post("/signin", &[("handle", "ada"), ("password", GOOD)]);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use covenant_daemon::atomic;
-use covenant_model::api::SignInLink;
+use covenant_model::api::{SignInLink, SignedOut};
 use covenant_runner::daemon::{Launch, launch};
 
 use crate::exit::{Exit, Failure};
@@ -17,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   covenant dashboard
   covenant dashboard --no-open    # print the link, and open nothing
+  covenant dashboard --sign-out-all    # end every session of yours
   covenant dashboard --json
 
 The link is good for one minute and for one use: who opens it is signed in as
@@ -32,10 +33,17 @@ pub(crate) struct Dashboard {
     /// Print the link and open no browser.
     #[arg(long)]
     no_open: bool,
+
+    /// Sign yourself out of every browser, and make no link.
+    #[arg(long, conflicts_with = "no_open")]
+    sign_out_all: bool,
 }
 
 impl Dashboard {
     pub(crate) fn run(&self, setting: &Setting) -> Result<Exit, Failure> {
+        if self.sign_out_all {
+            return sign_out_all(setting);
+        }
         let made: SignInLink = setting.client()?.post("/api/v1/session/link", &serde_json::json!({}))?;
         if setting.json() {
             print::json(&made)?;
@@ -48,6 +56,16 @@ impl Dashboard {
         }
         Ok(Exit::Done)
     }
+}
+
+fn sign_out_all(setting: &Setting) -> Result<Exit, Failure> {
+    let out: SignedOut = setting.client()?.delete("/api/v1/session/all")?;
+    if setting.json() {
+        print::json(&out)?;
+    } else {
+        print::line(&format!("You are signed out everywhere. Sessions that ended: {}.", out.ended))?;
+    }
+    Ok(Exit::Done)
 }
 
 /// Has a browser open the link, if there seems to be one; it matters to nobody whether it did. The link itself stands in a file

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use covenant_gate::signin::Visitor;
 use covenant_gate::{CallError, Caller, Credential, Operator, Refusal, Steward};
-use http::header::{AUTHORIZATION, ORIGIN};
+use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode};
 
-use super::cookie;
 use super::reply::Failure;
 use super::via::Via;
+use super::{cookie, guard};
 use crate::daemon::Daemon;
 use crate::peer;
 
@@ -33,6 +33,10 @@ pub(crate) struct Onlooker;
 
 /// The operator.
 pub(crate) struct Admin(pub(crate) Operator);
+
+/// The operator by the socket or by a token of theirs, and not by a cookie: those are stolen more easily, and what is asked for
+/// here would make one last for ever.
+pub(crate) struct InPerson(pub(crate) Operator);
 
 /// Somebody who may act for developers, be it only for the one they are.
 pub(crate) struct ForTeam(pub(crate) Steward);
@@ -75,21 +79,23 @@ async fn visitor(daemon: &Daemon, parts: &Parts) -> Result<Option<Visitor>, Fail
     if parts.headers.contains_key(AUTHORIZATION) || !parts.uri.path().starts_with("/api/") {
         return Ok(None);
     }
-    let Some(shown) = cookie::shown(&parts.headers, *port) else { return Ok(None) };
-    let Some(visitor) = daemon.gate.visitor(shown).await? else { return Ok(None) };
+    let Some(shown) = cookie::shown(&parts.headers, *port, &daemon.config().http) else { return Ok(None) };
+    let ground = cookie::ground(*port, &daemon.config().http);
+    let Some(visitor) = daemon.gate.visitor(shown, ground).await? else { return Ok(None) };
     if !parts.method.is_safe() {
-        check_meant(&parts.headers, &visitor)?;
+        check_meant(daemon, parts, &visitor)?;
     }
     Ok(Some(visitor))
 }
 
 /// That a page of ours, of this very session, wants something changed: a browser sends its cookie for every page.
-fn check_meant(headers: &HeaderMap, visitor: &Visitor) -> Result<(), Failure> {
-    // Whether it is ours, the guard has seen.
-    if !headers.contains_key(ORIGIN) {
-        return Err(unmeant("this request has a cookie, wants to change something and has no `Origin`"));
+fn check_meant(daemon: &Daemon, parts: &Parts, visitor: &Visitor) -> Result<(), Failure> {
+    if !guard::is_same_place(&parts.headers, &parts.uri, &daemon.config().http) {
+        let message =
+            "this request has a cookie, wants to change something and has no `Origin` of the address it asks";
+        return Err(unmeant(message));
     }
-    let mut said = headers.get_all(WORD).iter();
+    let mut said = parts.headers.get_all(WORD).iter();
     match (said.next().and_then(|word| word.to_str().ok()), said.next()) {
         (Some(word), None) if visitor.is_word(word) => Ok(()),
         _ => {
@@ -172,6 +178,19 @@ impl FromRequestParts<Arc<Daemon>> for Admin {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, daemon: &Arc<Daemon>) -> Result<Self, Failure> {
+        Ok(Self(operator(daemon, parts).await?))
+    }
+}
+
+impl FromRequestParts<Arc<Daemon>> for InPerson {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, daemon: &Arc<Daemon>) -> Result<Self, Failure> {
+        if visitor(daemon, parts).await?.is_some() {
+            let message = "this is not for a browser that is signed in";
+            let action = "run `covenant dashboard` where the daemon runs, or show a token of the operator";
+            return Err(Failure::new(StatusCode::FORBIDDEN, "by_cookie", message, action));
+        }
         Ok(Self(operator(daemon, parts).await?))
     }
 }

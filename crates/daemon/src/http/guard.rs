@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, StatusCode, Version};
+use http::{HeaderMap, HeaderName, StatusCode, Uri, Version};
 
 use super::reply::Failure;
 use super::via::{Port, Via};
@@ -78,6 +78,19 @@ fn check_origin(parts: &Parts, via: &Via, port: Port, config: &Http) -> Result<(
         via.is_local() && is_local(name) && given.unwrap_or(port.usual()) == port.number
     });
     if public || local { Ok(()) } else { Err(foreign("the request comes from another web page")) }
+}
+
+/// Whether a page says that it is of the very address that is asked, or of `public_url`. Browsers keep what they know of
+/// `localhost` and of `127.0.0.1` apart, and so do we where a cookie decides.
+pub(crate) fn is_same_place(headers: &HeaderMap, uri: &Uri, config: &Http) -> bool {
+    let Some(origin) = headers.get(ORIGIN).and_then(|value| value.to_str().ok()) else { return false };
+    if config.public_origin().is_some_and(|(scheme, host)| origin == format!("{scheme}://{host}")) {
+        return true;
+    }
+    let header = headers.get(HOST).and_then(|value| value.to_str().ok());
+    let asked = uri.authority().map(http::uri::Authority::as_str).or(header);
+    let page = origin.split_once("://").map(|(_, host)| host);
+    page.zip(asked).is_some_and(|(page, asked)| page.eq_ignore_ascii_case(asked))
 }
 
 fn is_ours(host: &str, port: Port, config: &Http) -> bool {
@@ -280,6 +293,26 @@ mod tests {
         let socket = Via::socket(0, None);
         assert!(!outcome(&socket, &[("authorization", "Bearer a"), ("authorization", "Bearer b")], "/"));
         assert!(!outcome(&port(&Http::default()), &[("host", "localhost"), ("host", "localhost")], "/"));
+    }
+
+    #[test]
+    fn a_page_is_of_the_address_it_asks_or_of_the_public_one() {
+        let public = Http { public_url: "https://covenant.example.org".to_owned(), ..Http::default() };
+        for (origin, host, http, same) in [
+            ("http://127.0.0.1:8421", "127.0.0.1:8421", &Http::default(), true),
+            ("http://localhost:8421", "LocalHost:8421", &Http::default(), true),
+            ("http://localhost:8421", "127.0.0.1:8421", &Http::default(), false),
+            ("http://127.0.0.1:9000", "127.0.0.1:8421", &Http::default(), false),
+            ("null", "127.0.0.1:8421", &Http::default(), false),
+            ("https://covenant.example.org", "127.0.0.1:8421", &public, true),
+            ("https://evil.example.org", "127.0.0.1:8421", &public, false),
+        ] {
+            let headers = HeaderMap::from_iter([
+                (ORIGIN, origin.parse().unwrap()),
+                (HOST, host.parse::<http::HeaderValue>().unwrap()),
+            ]);
+            assert_eq!(is_same_place(&headers, &Uri::from_static("/signin"), http), same, "{origin} {host}");
+        }
     }
 
     #[test]

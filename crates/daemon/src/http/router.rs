@@ -45,6 +45,7 @@ fn routes() -> Vec<(&'static str, MethodRouter<Arc<Daemon>>)> {
         ("/invite/{code}", get(signin::invite).post(signin::accept)),
         ("/api/v1/session", get(session::show)),
         ("/api/v1/session/link", post(session::link)),
+        ("/api/v1/session/all", delete(session::end)),
         ("/api/v1/openapi.json", get(openapi::document)),
         ("/api/v1/docs", get(openapi::docs)),
         ("/api/v1/status", get(status::status)),

@@ -97,7 +97,8 @@ pub(crate) async fn sign_in(
     let handle = typed.parse::<Handle>().ok();
     // Only what could be a handle is repeated: people type their password there.
     let shown = handle.as_ref().map_or("", Handle::as_str);
-    if let Err(wait) = daemon.signin.attempts.begin(handle.as_ref(), daemon.clock.now()) {
+    let now = daemon.clock.now();
+    if let Err(wait) = daemon.signin.attempts.begin(handle.as_ref(), now) {
         daemon.gate.record_no_sign_in(None, "too many tries");
         return Ok(offer.too_often(shown, wait));
     }
@@ -106,7 +107,10 @@ pub(crate) async fn sign_in(
     let password = Password::typed(form.field("password")).ok();
     let fits = match daemon.signin.passwords.fits(password, kept).await {
         Ok(fits) => fits,
-        Err(NotLooked::Busy) => return Ok(offer.too_often(shown, BUSY)),
+        Err(NotLooked::Busy) => {
+            daemon.signin.attempts.give_back(handle.as_ref(), now);
+            return Ok(offer.too_often(shown, BUSY));
+        }
         Err(NotLooked::Fault(fault)) => return Err(fault.into()),
     };
     let begun = match known.as_ref() {
@@ -129,7 +133,8 @@ pub(crate) async fn by_link(
     Door(port): Door,
     form: Form,
 ) -> Result<Response, Failure> {
-    Ok(match daemon.gate.redeem_link(form.field("code")).await? {
+    let ground = cookie::ground(port, &daemon.config().http);
+    Ok(match daemon.gate.redeem_link(form.field("code"), ground).await? {
         Redeemed::Done(begun) => signed_in(&daemon, port, &begun)?,
         Redeemed::Used => bad_link("This link was used already.", StatusCode::CONFLICT),
         Redeemed::Expired => bad_link("This link was good for a minute, which is over.", StatusCode::GONE),
@@ -209,8 +214,9 @@ pub(crate) async fn sign_out(
 }
 
 async fn visitor(daemon: &Daemon, headers: &HeaderMap, port: Port) -> Result<Option<Visitor>, Fault> {
-    match cookie::shown(headers, port) {
-        Some(shown) => daemon.gate.visitor(shown).await,
+    let http = &daemon.config().http;
+    match cookie::shown(headers, port, http) {
+        Some(shown) => daemon.gate.visitor(shown, cookie::ground(port, http)).await,
         None => Ok(None),
     }
 }

@@ -13,8 +13,11 @@ const WINDOW: Duration = Duration::from_mins(15);
 /// How many may fail for one handle in that time.
 const FOR_ONE: usize = 5;
 
-/// How many may fail in all. It bounds what is remembered, too.
+/// How many may fail in all. Whoever has no failure of their own is let through: a flood of others' must not keep them out.
 const IN_ALL: usize = 300;
+
+/// Of how many handles failures are remembered; beyond that those with the fewest go, and of them the oldest.
+const HANDLES: usize = 2_000;
 
 /// The tries of late, by handle. A try counts as failed from its beginning, so that many at once are no way around.
 #[derive(Default)]
@@ -32,16 +35,38 @@ impl Attempts {
         let mut tries = self.0.lock();
         tries.forget(now);
         let own = handle.and_then(|handle| tries.of.get(handle));
-        let full =
-            own.filter(|own| own.len() >= FOR_ONE).or((tries.all.len() >= IN_ALL).then_some(&tries.all));
+        let spared = handle.is_some() && own.is_none();
+        let flooded = tries.all.len() >= IN_ALL && !spared;
+        let full = own.filter(|own| own.len() >= FOR_ONE).or(flooded.then_some(&tries.all));
         if let Some(first) = full.and_then(VecDeque::front) {
             return Err(WINDOW.saturating_sub(now.since(*first)).max(Duration::from_secs(1)));
         }
         tries.all.push_back(now);
+        if tries.all.len() > IN_ALL {
+            tries.all.pop_front();
+        }
         if let Some(handle) = handle {
+            if spared {
+                tries.make_room();
+            }
             tries.of.entry(handle.clone()).or_default().push_back(now);
         }
         Ok(())
+    }
+
+    /// Takes back a try of that moment, which was not looked at.
+    pub(crate) fn give_back(&self, handle: Option<&Handle>, at: Timestamp) {
+        let mut tries = self.0.lock();
+        let Tries { of, all } = &mut *tries;
+        drop_one(all, at);
+        if let Some(handle) = handle
+            && let Some(own) = of.get_mut(handle)
+        {
+            drop_one(own, at);
+            if own.is_empty() {
+                of.remove(handle);
+            }
+        }
     }
 
     /// Takes back what was counted of that handle: it was right in the end.
@@ -49,14 +74,28 @@ impl Attempts {
         let mut tries = self.0.lock();
         let own = tries.of.remove(handle).unwrap_or_default();
         for moment in own {
-            if let Some(place) = tries.all.iter().position(|it| *it == moment) {
-                tries.all.remove(place);
-            }
+            drop_one(&mut tries.all, moment);
         }
     }
 }
 
+fn drop_one(moments: &mut VecDeque<Timestamp>, at: Timestamp) {
+    if let Some(place) = moments.iter().position(|it| *it == at) {
+        moments.remove(place);
+    }
+}
+
 impl Tries {
+    fn make_room(&mut self) {
+        if self.of.len() < HANDLES {
+            return;
+        }
+        let least = self.of.iter().min_by_key(|(_, own)| (own.len(), own.back().copied()));
+        if let Some(handle) = least.map(|(handle, _)| handle.clone()) {
+            self.of.remove(&handle);
+        }
+    }
+
     fn forget(&mut self, now: Timestamp) {
         // A clock that went back must not lock anybody out for longer.
         let counts = |at: &Timestamp| *at <= now && now.since(*at) < WINDOW;
@@ -112,8 +151,40 @@ mod tests {
             let named = handle(&format!("dev{number}"));
             attempts.begin((number % 2 == 0).then_some(&named), at(1)).unwrap();
         }
-        assert!(attempts.begin(Some(&handle("ada")), at(2)).is_err() && attempts.begin(None, at(2)).is_err());
-        attempts.begin(None, at(901)).unwrap();
+        assert!(attempts.begin(None, at(2)).is_err());
+        assert!(attempts.begin(Some(&handle("dev0")), at(2)).is_err(), "who has failed already waits");
+        attempts.begin(Some(&handle("ada")), at(2)).unwrap();
+        assert!(attempts.begin(Some(&handle("ada")), at(3)).is_err(), "and who has not is let through");
+        attempts.begin(None, at(902)).unwrap();
+    }
+
+    #[test]
+    fn what_was_not_looked_at_does_not_count() {
+        let (attempts, ada) = (Attempts::default(), handle("ada"));
+        for second in 0..4 {
+            attempts.begin(Some(&ada), at(second)).unwrap();
+        }
+        for _ in 0..20 {
+            attempts.begin(Some(&ada), at(5)).unwrap();
+            attempts.give_back(Some(&ada), at(5));
+        }
+        assert_eq!(attempts.0.lock().all.len(), 4);
+        attempts.begin(Some(&ada), at(6)).unwrap();
+        assert!(attempts.begin(Some(&ada), at(6)).is_err());
+    }
+
+    #[test]
+    fn a_flood_of_names_is_forgotten_before_those_who_are_guessed_at() {
+        let (attempts, ada) = (Attempts::default(), handle("ada"));
+        for _ in 0..5 {
+            attempts.begin(Some(&ada), at(0)).unwrap();
+        }
+        for number in 0..HANDLES + 10 {
+            attempts.begin(Some(&handle(&format!("dev{number}"))), at(1)).unwrap();
+        }
+        let tries = attempts.0.lock();
+        assert_eq!((tries.of.len(), tries.all.len()), (HANDLES, IN_ALL));
+        assert!(tries.of.contains_key(&ada));
     }
 
     #[test]

@@ -29,6 +29,7 @@ use self::exchange::Exchanged;
 use self::id_token::{Expected, Untrue};
 use self::keys::Keys;
 pub(crate) use self::trouble::Trouble;
+use super::pace::Pace;
 use super::pending::Pending;
 
 /// How long somebody may take at the provider's.
@@ -37,8 +38,11 @@ const PATIENCE: Duration = Duration::from_mins(10);
 /// How long what a provider says of itself and its keys is believed without asking again.
 const FRESH: Duration = Duration::from_mins(10);
 
-/// How many speak to the provider at a time.
+/// How many speak to the provider at a time, on the way there and on the way back each.
 const AT_A_TIME: usize = 16;
+
+/// How many may come back in a minute with what the provider does not take. It takes us for the one who tries.
+const FAILURES: usize = 60;
 
 /// How often its keys are asked for anew in [`FRESH`], because a token names one that we do not know.
 const RENEWALS: u32 = 20;
@@ -47,7 +51,11 @@ const RENEWALS: u32 = 20;
 pub(crate) struct Provider {
     pub(crate) flows: Pending<Flow>,
     known: Mutex<Option<Known>>,
-    talks: Semaphore,
+    /// On the way there, which everybody may begin.
+    ways: Semaphore,
+    /// On the way back.
+    exchanges: Semaphore,
+    failed: Pace,
 }
 
 /// What we are to a provider, and by what it is reached.
@@ -85,7 +93,13 @@ struct Known {
 
 impl Default for Provider {
     fn default() -> Self {
-        Self { flows: Pending::lasting(PATIENCE), known: Mutex::default(), talks: Semaphore::new(AT_A_TIME) }
+        Self {
+            flows: Pending::lasting(PATIENCE),
+            known: Mutex::default(),
+            ways: Semaphore::new(AT_A_TIME),
+            exchanges: Semaphore::new(AT_A_TIME),
+            failed: Pace::of(FAILURES),
+        }
     }
 }
 
@@ -105,7 +119,7 @@ impl Flow {
 impl Provider {
     /// Where somebody is sent who signs in so.
     pub(crate) async fn way(&self, client: &Client, flow: &Flow) -> Result<Url, Trouble> {
-        let _turn = self.turn()?;
+        let _turn = turn(&self.ways)?;
         let mut url = self.known(client).await?.metadata.authorization.url();
         url.query_pairs_mut()
             .append_pair("response_type", "code")
@@ -126,7 +140,15 @@ impl Provider {
         flow: &Flow,
         code: &str,
     ) -> Result<Identity, Trouble> {
-        let _turn = self.turn()?;
+        let _turn = turn(&self.exchanges)?;
+        if !self.failed.has_room(client.now) {
+            return Err(Trouble::Busy);
+        }
+        let identity = self.exchange(client, flow, code).await;
+        identity.inspect_err(|_| self.failed.count(client.now))
+    }
+
+    async fn exchange(&self, client: &Client, flow: &Flow, code: &str) -> Result<Identity, Trouble> {
         let known = self.known(client).await?;
         let exchanged = exchange::ask(client, &known.metadata, flow, code).await?;
         let keys = self.keys(client, &known).await?;
@@ -139,10 +161,6 @@ impl Provider {
             other => other,
         };
         Ok(Identity { issuer: client.issuer.clone(), subject: subject? })
-    }
-
-    fn turn(&self) -> Result<SemaphorePermit<'_>, Trouble> {
-        self.talks.try_acquire().map_err(|_| Trouble::Busy)
     }
 
     /// What is known of it, or what it says now.
@@ -185,6 +203,10 @@ impl Provider {
     }
 }
 
+fn turn(talks: &Semaphore) -> Result<SemaphorePermit<'_>, Trouble> {
+    talks.try_acquire().map_err(|_| Trouble::Busy)
+}
+
 fn subject(client: &Client, flow: &Flow, exchanged: &Exchanged, keys: &Keys) -> Result<String, Untrue> {
     let expected = Expected {
         issuer: &client.issuer,
@@ -212,6 +234,14 @@ mod tests {
         let mut flow = Flow::new(String::new(), None).unwrap();
         "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".clone_into(&mut flow.verifier);
         assert_eq!(flow.challenge(), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+    }
+
+    #[test]
+    fn who_crowds_the_way_there_does_not_hold_up_who_comes_back() {
+        let provider = Provider::default();
+        let crowd: Vec<_> = (0..AT_A_TIME).map(|_| turn(&provider.ways).unwrap()).collect();
+        assert_eq!(turn(&provider.ways).err(), Some(Trouble::Busy));
+        assert!(turn(&provider.exchanges).is_ok(), "{}", crowd.len());
     }
 
     #[test]

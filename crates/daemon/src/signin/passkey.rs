@@ -19,6 +19,7 @@ use sha2::{Digest as _, Sha256};
 
 use self::cbor::Unreadable;
 use self::told::Told;
+use super::pace::Pace;
 use super::pending::Pending;
 use super::signature::Form;
 
@@ -27,6 +28,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 
 /// The most bytes of what a browser says it was asked.
 const CLIENT_DATA: usize = 4096;
+
+/// How many passkeys are looked at in a minute. Nobody guesses one: it bounds what that costs us, and closes no door.
+const A_MINUTE: usize = 600;
 
 /// What a challenge is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +45,9 @@ pub(crate) enum Purpose {
 
 /// The challenges that wait for an answer.
 pub(crate) struct Challenges(Pending<Purpose>);
+
+/// The passkeys that were looked at of late.
+pub(crate) struct Uses(Pace);
 
 /// Where passkeys are used: the page's origin, and the name they are bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,6 +134,23 @@ impl Site {
 impl Default for Challenges {
     fn default() -> Self {
         Self(Pending::lasting(PATIENCE))
+    }
+}
+
+impl Default for Uses {
+    fn default() -> Self {
+        Self(Pace::of(A_MINUTE))
+    }
+}
+
+impl Uses {
+    /// Counts one that is to be looked at; `false` if too many were.
+    pub(crate) fn begin(&self, now: Timestamp) -> bool {
+        let room = self.0.has_room(now);
+        if room {
+            self.0.count(now);
+        }
+        room
     }
 }
 

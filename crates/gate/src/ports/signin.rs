@@ -147,7 +147,7 @@ pub trait SignIns: Send + Sync {
     /// How that code stands; using nothing up.
     fn code(&self, hash: TokenHash, kind: CodeKind, now: Timestamp) -> Answer<'_, CodeState>;
     /// Uses a code, and begins a session with it; both or neither. Of many who use one, one does. Who chooses how they sign in ends
-    /// every other session of theirs, and every other way in.
+    /// every other session of theirs, every other way in, and every token that no agent has.
     fn redeem(&self, hash: TokenHash, using: Redeeming, session: Beginning) -> Answer<'_, CodeState>;
     /// What is kept of somebody's password.
     fn password(&self, developer: DeveloperId) -> Answer<'_, Option<String>>;
@@ -166,4 +166,6 @@ pub trait SignIns: Send + Sync {
     fn touch_web_session(&self, hash: TokenHash, at: Timestamp) -> Answer<'_, ()>;
     /// Ends a session; `false` if it was over.
     fn end_web_session(&self, hash: TokenHash, at: Timestamp) -> Answer<'_, bool>;
+    /// Ends every session of that one, and every code of theirs that nobody has used; how many sessions those were.
+    fn end_web_sessions(&self, principal: Principal, at: Timestamp) -> Answer<'_, u64>;
 }

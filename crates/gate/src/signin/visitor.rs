@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use super::IDLE;
+use super::term::{Ground, LONG, Term};
 use crate::authenticate::Caller;
 use crate::gate::Gate;
 use crate::limit::Bucket;
@@ -74,13 +74,16 @@ impl Visitor {
 }
 
 impl Gate {
-    /// Who shows that cookie; none if it stands for no session, or for one that is over.
-    pub async fn visitor(&self, cookie: &str) -> Result<Option<Visitor>, Fault> {
+    /// Who shows that cookie there; none if it stands for no session, or for one that is over.
+    pub async fn visitor(&self, cookie: &str, ground: Ground) -> Result<Option<Visitor>, Fault> {
         let Some(hash) = token::hash(cookie) else { return Ok(None) };
         let now = self.clock.now();
-        let Some(session) = self.store.web_session(hash, now, now.minus(IDLE)).await? else {
+        let Some(session) = self.store.web_session(hash, now, now.minus(LONG.idle)).await? else {
             return Ok(None);
         };
+        if Term::of(&session.principal, ground).is_over(&session, now) {
+            return Ok(None);
+        }
         if now.since(session.used_at) > EXACTLY {
             self.store.touch_web_session(hash, now).await?;
         }

@@ -113,6 +113,13 @@ pub struct SignInLink {
     pub expires_at: Timestamp,
 }
 
+/// `DELETE /api/v1/session/all`: the operator's browsers that are signed out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignedOut {
+    /// How many sessions ended.
+    pub ended: u64,
+}
+
 /// `GET /api/v1/session`: who asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {

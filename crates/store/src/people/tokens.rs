@@ -26,6 +26,10 @@ const END: &str = "UPDATE tokens SET revoked_at = $2 WHERE id = $1 AND revoked_a
 const END_ALL: &str = "UPDATE tokens SET revoked_at = $2 WHERE principal = $1 AND revoked_at IS NULL \
                        RETURNING id, principal, label, agent_type";
 
+const END_OWN: &str = "UPDATE tokens SET revoked_at = $2 \
+                       WHERE principal = $1 AND revoked_at IS NULL AND agent_type IS NULL \
+                       RETURNING id, principal, label, agent_type";
+
 /// What happened to a token, without the token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TokenEvent {
@@ -98,6 +102,16 @@ pub(super) async fn add(
 /// Ends every valid token of that principal.
 pub(super) async fn end_all(tx: &mut Tx, principal: &Principal, at: Timestamp) -> Result<u64, DbError> {
     let rows = tx.query(END_ALL, vec![principal.as_str().into(), at.into()]).await?;
+    ended(tx, &rows, at).await
+}
+
+/// Ends every valid token of that principal that was not made for an agent.
+pub(crate) async fn end_own_tokens(
+    tx: &mut Tx,
+    principal: &Principal,
+    at: Timestamp,
+) -> Result<u64, DbError> {
+    let rows = tx.query(END_OWN, vec![principal.as_str().into(), at.into()]).await?;
     ended(tx, &rows, at).await
 }
 

@@ -8,6 +8,7 @@ use covenant_model::token::TokenHash;
 use super::{CODE, END_ALL, begin, forget_ways, is_whose, present, state};
 use crate::db::{DbError, Tx};
 use crate::passkeys;
+use crate::people::end_own_tokens;
 
 const USE: &str = "UPDATE signin_codes SET used_at = $2 WHERE hash = $1 AND used_at IS NULL";
 
@@ -49,6 +50,8 @@ pub(super) async fn redeem(
         forget_ways(tx, developer).await?;
         choose(tx, developer, chosen, session.at).await?;
         tx.execute(END_ALL, vec![principal.as_str().into(), session.at.into()]).await?;
+        // Whoever had the old way in could have made some.
+        end_own_tokens(tx, principal, session.at).await?;
     }
     begin(tx, principal, session).await?;
     Ok(found)

@@ -312,3 +312,29 @@ fn what_is_wrong_with_the_section_is_said_before_anybody_signs_in() {
     assert_eq!(browser.get("/auth/oidc").status, 404);
     assert!(!browser.get("/signin").body.contains("Continue with"));
 }
+
+#[test]
+fn whoever_comes_back_with_made_up_codes_is_told_to_wait_before_the_provider_is_asked() {
+    let home = unhurried();
+    let stage = Stage::set(&home);
+    let made_up = || {
+        let mut browser = stage.browser();
+        let sent = browser.get("/auth/oidc");
+        let (_, rest) = sent.header("location").unwrap().split_once("&state=").unwrap();
+        let shown = rest.split('&').next().unwrap().to_owned();
+        browser.get(&format!("/auth/oidc/callback?code=made-up&state={shown}"))
+    };
+    // On a slow machine some more are looked at meanwhile.
+    let mut looked_at = 0;
+    let waits = loop {
+        let answer = made_up();
+        if answer.status == 429 {
+            break answer;
+        }
+        assert_eq!(answer.status, 403, "{answer:?}");
+        looked_at += 1;
+        assert!(looked_at < 2_000, "nobody is ever told to wait");
+    };
+    assert!(looked_at >= 60, "{looked_at}");
+    assert_eq!(waits.header("retry-after"), Some("5"), "{waits:?}");
+}

@@ -1,13 +1,13 @@
-//! Who asks, as the pages of a browser need to know it; and a link for the operator to sign in by.
+//! Who asks, as the pages of a browser need to know it; a link for the operator to sign in by, and the end of all they have.
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
-use covenant_model::api::{Identity, SignInLink};
+use covenant_model::api::{Identity, SignInLink, SignedOut};
 use http::StatusCode;
 
-use super::super::auth::{Admin, Signed};
+use super::super::auth::{InPerson, Signed};
 use super::super::reply::{self, Failure};
 use crate::daemon::Daemon;
 
@@ -30,9 +30,18 @@ pub(crate) async fn show(
 /// Makes a link by which the operator signs in, once.
 pub(crate) async fn link(
     State(daemon): State<Arc<Daemon>>,
-    Admin(operator): Admin,
+    InPerson(operator): InPerson,
 ) -> Result<Response, Failure> {
     let made = daemon.gate.link(&operator).await?;
     let link = format!("{}/signin?code={}", daemon.place(), made.code.reveal());
     reply::json_with_token(StatusCode::CREATED, &SignInLink { link, expires_at: made.expires_at })
+}
+
+/// Ends every session of the operator's browsers.
+pub(crate) async fn end(
+    State(daemon): State<Arc<Daemon>>,
+    InPerson(operator): InPerson,
+) -> Result<Response, Failure> {
+    let ended = daemon.gate.sign_out_everywhere(&operator).await?;
+    reply::json(&daemon.gate.redactor(), &SignedOut { ended })
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::{FromRequest, Request};
-use http::header::{CONTENT_TYPE, ORIGIN};
+use http::header::CONTENT_TYPE;
 use zeroize::Zeroizing;
 
-use super::super::auth;
 use super::super::reply::Failure;
 use super::super::seats::Engaged;
+use super::super::{auth, guard};
 use crate::daemon::Daemon;
 
 /// The most bytes of a form: a password of the most characters, each written in the longest way, and some more.
@@ -29,9 +29,9 @@ impl FromRequest<Arc<Daemon>> for Form {
     type Rejection = Failure;
 
     async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Failure> {
-        // Whether it is ours, the guard has seen; that it is there, nobody else looks at.
-        if !request.headers().contains_key(ORIGIN) {
-            return Err(auth::unmeant("this form was not sent by a page of ours: it has no `Origin`"));
+        if !guard::is_same_place(request.headers(), request.uri(), &daemon.config().http) {
+            let message = "this form was not sent by a page of ours: it has no `Origin`, or one of another address than it asks";
+            return Err(auth::unmeant(message));
         }
         let kind = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default();

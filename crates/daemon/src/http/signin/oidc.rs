@@ -148,7 +148,7 @@ async fn arrival(
     headers: &HeaderMap,
     returned: Option<Returned>,
 ) -> Result<Result<Arrival, Trouble>, Fault> {
-    let shown = cookie::shown_flow(headers, port);
+    let shown = cookie::shown_flow(headers, port, &daemon.config().http);
     let flow = shown.and_then(|shown| daemon.signin.provider.flows.take(shown, daemon.clock.now()));
     let (Some(flow), Some(returned)) = (flow, returned) else { return Ok(Err(Trouble::Stray)) };
     let identity = match identity(daemon, &flow, &returned).await {

@@ -24,7 +24,7 @@ use super::super::via::Port;
 use super::form::Form;
 use super::page::Page;
 use super::pages::{Offer, bad_invite};
-use super::{Door, leads_to, place, signed_in, visitor};
+use super::{BUSY, Door, leads_to, place, signed_in, visitor};
 use crate::daemon::Daemon;
 use crate::signin::passkey::{Made, PATIENCE, Purpose, Site, Used, Wrong};
 
@@ -106,13 +106,12 @@ pub(crate) async fn sign_in(
 ) -> Result<Response, Failure> {
     let offer = Offer::of(&daemon, port, &headers);
     let Some(site) = site(&daemon, port, &headers) else { return Err(Failure::invalid(NOWHERE)) };
+    if !daemon.signin.uses.begin(daemon.clock.now()) {
+        return Ok(offer.too_often("", BUSY));
+    }
     let id = bytes(&form, "id");
     let known = daemon.gate.passkey(id.clone()).await?;
     let handle = known.as_ref().map(|(handle, ..)| handle);
-    if let Err(wait) = daemon.signin.attempts.begin(handle, daemon.clock.now()) {
-        daemon.gate.record_no_sign_in(handle, "too many tries");
-        return Ok(offer.too_often("", wait));
-    }
     let [client_data, told, signature, user] =
         ["client_data", "authenticator_data", "signature", "user"].map(|name| bytes(&form, name));
     let answer = Used { client_data: &client_data, told: &told, signature: &signature, user: &user };
@@ -124,12 +123,7 @@ pub(crate) async fn sign_in(
         (Err(wrong), _) => return Ok(not_signed_in(&daemon, &offer, handle, wrong)),
     };
     Ok(match done {
-        SignedIn::Done(begun) => {
-            if let Some(handle) = handle {
-                daemon.signin.attempts.succeeded(handle);
-            }
-            signed_in(&daemon, port, &begun)?
-        }
+        SignedIn::Done(begun) => signed_in(&daemon, port, &begun)?,
         SignedIn::Gone => not_signed_in(&daemon, &offer, handle, Wrong::Unknown),
         SignedIn::CountedBack => not_signed_in(&daemon, &offer, handle, Wrong::CountedBack),
     })
@@ -243,9 +237,10 @@ fn bytes(form: &Form, name: &str) -> Vec<u8> {
 }
 
 fn not_signed_in(daemon: &Daemon, offer: &Offer, handle: Option<&Handle>, wrong: Wrong) -> Response {
-    let reason =
-        if wrong == Wrong::CountedBack { "a passkey counted back" } else { "a passkey that is not taken" };
-    daemon.gate.record_no_sign_in(handle, reason);
+    // The gate has written down that one counted back.
+    if wrong != Wrong::CountedBack {
+        daemon.gate.record_no_sign_in(handle, "a passkey that is not taken");
+    }
     offer.sign_in("", Some(&wrong.to_string()), StatusCode::FORBIDDEN)
 }
 
