@@ -69,6 +69,6 @@ fn the_operator_ends_every_session_of_theirs_at_once() {
         assert!(again.stdout.contains("Sessions that ended: 0."), "{again:?}");
         let rows = home.run(&["audit", "recent", "-n", "1000", "--json"]).ok().json_lines();
         let row = rows.iter().find(|row| row["reason"] == "everywhere: 2 sessions").unwrap();
-        assert_eq!((&row["kind"], &row["subject"]), (&json!("SignedOut"), &json!("user@local")), "{row}");
+        assert_eq!((&row["kind"], &row["agent_id"]), (&json!("SignedOut"), &json!("user@local")), "{row}");
     }
 }

@@ -212,7 +212,7 @@ fn that_there_are_two_of_a_passkey_is_written_down_whatever_else_is_refused() {
     }
     let rows = home.run(&["audit", "recent", "-n", "1000", "--json"]).ok().json_lines();
     let told = rows.iter().filter(|row| row["reason"] == "a passkey counted back");
-    let whose: Vec<&Value> = told.map(|row| &row["subject"]).collect();
+    let whose: Vec<&Value> = told.map(|row| &row["agent_id"]).collect();
     assert_eq!(whose, [&json!("dev:ada"), &json!("dev:ada")], "{rows:?}");
 }
 
