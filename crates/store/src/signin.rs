@@ -186,11 +186,12 @@ async fn end_all(tx: &mut Tx, principal: &Principal, at: Timestamp) -> Result<u6
     tx.execute(END_ALL, vec![principal.as_str().into(), at.into()]).await
 }
 
-async fn forget_ways(tx: &mut Tx, developer: &DeveloperId) -> Result<(), DbError> {
+async fn forget_ways(tx: &mut Tx, developer: &DeveloperId) -> Result<u64, DbError> {
+    let mut forgotten = 0;
     for sql in WAYS {
-        tx.execute(sql, vec![developer.as_str().into()]).await?;
+        forgotten += tx.execute(sql, vec![developer.as_str().into()]).await?;
     }
-    Ok(())
+    Ok(forgotten)
 }
 
 /// Whether that one is here; and which developer, where it is one.

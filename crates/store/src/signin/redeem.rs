@@ -47,11 +47,13 @@ pub(super) async fn redeem(
         return Ok(CodeState::Used);
     }
     if let Some((developer, chosen)) = &chosen {
-        forget_ways(tx, developer).await?;
+        let had_a_way_in = forget_ways(tx, developer).await? > 0;
         choose(tx, developer, chosen, session.at).await?;
         tx.execute(END_ALL, vec![principal.as_str().into(), session.at.into()]).await?;
-        // Whoever had the old way in could have made some.
-        end_own_tokens(tx, principal, session.at).await?;
+        if had_a_way_in {
+            // Whoever had it could have made some.
+            end_own_tokens(tx, principal, session.at).await?;
+        }
     }
     begin(tx, principal, session).await?;
     Ok(found)
