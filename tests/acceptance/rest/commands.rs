@@ -64,6 +64,7 @@ fn people(run: &mut impl FnMut(&[&str]) -> Ran) {
     run(&["team", "invite", "ada"]);
     run(&["team", "invite", "ada", "--again"]);
     run(&["dashboard", "--no-open"]);
+    run(&["dashboard", "--sign-out-all"]);
     run(&["team", "members"]);
     run(&["team", "events"]);
     run(&["team", "summary"]);
