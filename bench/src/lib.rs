@@ -9,6 +9,7 @@
 pub mod http;
 pub mod one_core;
 pub mod process;
+pub mod texts;
 pub mod upstream;
 pub mod yardstick;
 

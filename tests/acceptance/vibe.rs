@@ -22,6 +22,7 @@ mod state;
 mod state_audit;
 mod state_routes;
 mod state_week;
+mod story;
 mod streams;
 mod tasks;
 mod throng;

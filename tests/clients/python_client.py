@@ -25,11 +25,16 @@ PATIENCE_SECONDS = 60
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(allow_abbrev=False)
-    parser.add_argument("--mode", default="auto", choices=["auto", "legacy", "2026-07-28"])
     parser.add_argument("--calls")
+    return add_way(parser).parse_args()
+
+
+def add_way(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """The words for the mode, and for how the server is reached."""
+    parser.add_argument("--mode", default="auto", choices=["auto", "legacy", "2026-07-28"])
     parser.add_argument("--url")
     parser.add_argument("command", nargs=argparse.REMAINDER)
-    return parser.parse_args()
+    return parser
 
 
 async def server(options: argparse.Namespace, hears: anyio.Event, stack: AsyncExitStack):

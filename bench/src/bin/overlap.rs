@@ -3,54 +3,14 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use covenant_bench::texts::Dice;
 use covenant_bench::{line, mebibytes, median, micros};
 use covenant_model::time::Timestamp;
 use covenant_team::overlap::{Among, Features, Index, Query, Standing};
 use covenant_team::work::Brief;
 
-/// A small generator of numbers that look random; the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 20).unwrap_or(0) % sides.max(1)
-    }
-
-    /// A word of a vocabulary in which some are in every text and most in a few: the product of two rolls is small more often.
-    fn word(&mut self) -> String {
-        let rank = self.roll(200) * self.roll(200) / 2;
-        let letters =
-            ["ba", "co", "di", "fu", "ge", "ha", "lo", "mi", "nu", "pe", "ra", "so", "ti", "vu", "we", "za"];
-        let mut word = String::new();
-        let mut rest = rank + 16;
-        while rest > 0 {
-            word.push_str(letters.get(rest % 16).copied().unwrap_or("x"));
-            rest /= 16;
-        }
-        word
-    }
-
-    fn words(&mut self, count: usize) -> String {
-        (0..count).map(|_| self.word()).collect::<Vec<_>>().join(" ")
-    }
-
-    /// Work as agents write it: a title of eight words, a name, a version, and sixty words beside it.
-    fn brief(&mut self) -> Brief {
-        let (name, number) = (self.roll(20_000), self.roll(90));
-        Brief {
-            title: format!("{} handleThing{name} to {number}.{}", self.words(8), self.roll(9)),
-            description: format!("{} in src/part{}/file{}.rs", self.words(60), self.roll(40), self.roll(500)),
-            target_files: vec![format!("src/file{name}.rs")],
-            ..Brief::default()
-        }
-    }
-}
-
 fn fill(open: usize, past: usize) -> (Index<usize>, f64) {
-    let mut dice = Dice(42);
+    let mut dice = Dice::new(42);
     let mut index = Index::default();
     let start = Instant::now();
     for at in 0..open + past {
@@ -64,7 +24,7 @@ fn fill(open: usize, past: usize) -> (Index<usize>, f64) {
 
 /// The median of many searches, the reading of the query included.
 fn search(index: &Index<usize>, like: bool) -> String {
-    let mut dice = Dice(if like { 42 } else { 7 });
+    let mut dice = Dice::new(if like { 42 } else { 7 });
     let among = Among { except: None, ended_since: Timestamp::from_millis(2_000) };
     let times = (0..201).map(|_| {
         let brief = dice.brief();
@@ -96,7 +56,7 @@ fn main() {
     let (index, _) = fill(10_000, 100_000);
     line("a search among 10,000 open and 100,000 past items", &search(&index, false), "at most 10,000 µs");
     line("the same for work that is there already", &search(&index, true), "at most 10,000 µs");
-    let long = Brief { description: Dice(9).words(5_000), ..Dice(9).brief() };
+    let long = Brief { description: Dice::new(9).words(5_000), ..Dice::new(9).brief() };
     let start = Instant::now();
     black_box(index.search(&Query::of(&long), &Among::all(), 20));
     line("the same with a text of 5,000 words", &micros(start.elapsed()), "at most 10,000 µs");

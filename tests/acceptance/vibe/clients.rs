@@ -18,7 +18,6 @@ const TOOLS: [&str; 7] = [
     "covibe_workstream",
 ];
 
-/// The names among listed tools that are a team's.
 /// What clients say they work on.
 const THINGS: [&str; 24] = [
     "Paint every lathe yellow",
@@ -47,6 +46,7 @@ const THINGS: [&str; 24] = [
     "Fumigate grain silos",
 ];
 
+/// The names among listed tools that are a team's.
 fn names(tools: &Value) -> Vec<&str> {
     let names = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap());
     names.filter(|name| name.starts_with("covibe_")).collect()

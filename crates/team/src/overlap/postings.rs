@@ -49,6 +49,8 @@ impl Postings {
                 *self = Self::Many(both);
             }
             Self::Many(list) if list.is_empty() => *self = Self::One(posting),
+            // New items mostly stand behind all others.
+            Self::Many(list) if list.last().is_some_and(|last| *last < posting) => list.push(posting),
             Self::Many(list) => {
                 let at = list.partition_point(|there| *there < posting);
                 list.insert(at, posting);
