@@ -150,6 +150,28 @@ impl Db {
     }
 }
 
+/// Whatever answers a statement that changes nothing: a transaction, or the database as it is at that moment.
+pub(crate) trait Rows: Send {
+    /// Its rows.
+    fn rows(
+        &mut self,
+        sql: &'static str,
+        values: Vec<Value>,
+    ) -> impl Future<Output = Result<Vec<Row>, DbError>> + Send;
+}
+
+impl Rows for Tx {
+    async fn rows(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>, DbError> {
+        self.query(sql, values).await
+    }
+}
+
+impl Rows for &Db {
+    async fn rows(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>, DbError> {
+        self.query(sql, values).await
+    }
+}
+
 impl Tx {
     /// Rows of one statement.
     pub(crate) async fn query(

@@ -14,6 +14,7 @@ mod orphans;
 mod sessions;
 mod sheaf;
 mod shelves;
+mod span;
 mod survey;
 mod transaction;
 mod warnings;
@@ -33,6 +34,7 @@ use serde_json::{Map, Value as Json};
 
 pub(crate) use self::events::add_changes;
 pub(crate) use self::likeness::Likeness;
+use self::likeness::Reach;
 pub use self::listing::{EventsWanted, TeamEvent};
 pub use self::transaction::TeamTransaction;
 
@@ -41,6 +43,9 @@ use crate::open::Store;
 
 /// How long a call that broke waits until it is written down that it did.
 const NOTE: Duration = Duration::from_secs(1);
+
+/// How often a team's work is read for one call, before that is done in its transaction, where nobody takes it away.
+const READINGS: usize = 2;
 
 /// What the calls of strangers are called, none of which can be told.
 const STRANGERS: &str = "covibe";
@@ -51,12 +56,12 @@ const SOURCE: usize = 128;
 impl Store {
     /// Opens a transaction on the records of teams. Dropped without a commit, it never happened.
     pub async fn begin_team(&self) -> Result<TeamTransaction, Fault> {
-        Ok(self.begin_in_turn().await?)
+        Ok(self.begin_in_turn(Reach::All).await?)
     }
 
-    async fn begin_in_turn(&self) -> Result<TeamTransaction, DbError> {
+    async fn begin_in_turn(&self, reach: Reach) -> Result<TeamTransaction, DbError> {
         let tx = self.db.begin(Purpose::InTurn).await?;
-        Ok(TeamTransaction::on(tx, Arc::clone(&self.likeness)))
+        Ok(TeamTransaction::on(tx, Arc::clone(&self.likeness), reach))
     }
 
     /// Performs a call: what it changes is kept with everything that is written down of it, or nothing of it is but that it
@@ -90,7 +95,19 @@ impl Store {
     }
 
     async fn attempt(&self, request: &Request) -> Result<Outcome, DbError> {
-        let mut tx = self.begin_in_turn().await?;
+        for _ in 0..READINGS {
+            match self.attempt_within(request, Reach::Changes).await {
+                Err(DbError::Unread { workspace, since }) => {
+                    self.likeness.read(&self.db, &workspace, since).await?;
+                }
+                settled => return settled,
+            }
+        }
+        self.attempt_within(request, Reach::All).await
+    }
+
+    async fn attempt_within(&self, request: &Request, reach: Reach) -> Result<Outcome, DbError> {
+        let mut tx = self.begin_in_turn(reach).await?;
         match covenant_team::perform(&mut tx, request).await {
             Ok(outcome) if outcome.is_kept() => tx.end().await.map(|()| outcome),
             Ok(outcome) => Ok(outcome),
@@ -106,7 +123,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), Fault> {
         let attempt = async || {
-            let mut tx = self.begin_in_turn().await?;
+            let mut tx = self.begin_in_turn(Reach::Changes).await?;
             match covenant_team::unserved(&mut tx, principal.as_ref(), &unserved, now).await {
                 Ok(()) => tx.end().await,
                 Err(broken) => Err(tx.why(broken)),

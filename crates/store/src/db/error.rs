@@ -1,6 +1,8 @@
 //! What can go wrong with a database, sorted by what a person can do about it.
 
 use covenant_gate::refusal::Fault;
+use covenant_model::id::WorkspaceId;
+use covenant_model::time::Timestamp;
 
 /// A failed statement. The texts inside are for the log.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +28,14 @@ pub(crate) enum DbError {
     /// We closed it.
     #[error("the database is closed")]
     Closed,
+    /// That team's work is not in memory, which nobody should wait for in a transaction; ended work since then is wanted too.
+    #[error("the work of {workspace} is not read yet")]
+    Unread {
+        /// Whose.
+        workspace: WorkspaceId,
+        /// From when on what is over matters, if it does.
+        since: Option<Timestamp>,
+    },
     /// A row holds what we never write.
     #[error("row `{id}` of table `{table}`: column `{column}` {why}")]
     BadRow {
@@ -70,7 +80,7 @@ impl From<DbError> for Fault {
             DbError::BadRow { table, id, .. } => format!(
                 "the database has a damaged row: `{id}` in table `{table}`; correct or delete that row, or restore a backup"
             ),
-            DbError::Duplicate(_) | DbError::Failed(_) => {
+            DbError::Duplicate(_) | DbError::Unread { .. } | DbError::Failed(_) => {
                 "the database could not do that: `covenant logs` has the details".to_owned()
             }
         };

@@ -4,6 +4,8 @@
 //! Changes to a team's work take turns, and a turn is counted before anything is changed in it. Whoever holds a turn knows that
 //! all earlier ones are over; whoever holds none reads the counter first, and takes what was changed up to there. So what is in
 //! memory was committed, in whichever order looks and changes came.
+//!
+//! All of it is read once, after a start of the daemon, and outside of every transaction: nobody else waits for that.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,8 +17,8 @@ use covenant_team::overlap::{Among, Features, Index, Match, Query, Standing};
 use covenant_team::work::{Kind, Work, WorkId};
 use parking_lot::Mutex;
 
-use super::work::{self, Span};
-use crate::db::{DbError, Record, Row, Tx};
+use super::span::{self, Cursor, Span};
+use crate::db::{Db, DbError, Record, Row, Rows};
 
 /// How much longer than it is looked at what is over stays in memory, so that it is not read and let go of all the time.
 const LINGERS: Duration = Duration::from_hours(24);
@@ -24,10 +26,31 @@ const LINGERS: Duration = Duration::from_hours(24);
 /// What a team's counter says.
 const COUNTER: &str = "SELECT turn FROM workspaces WHERE id = $1";
 
+/// How many items are made ready to be searched before others have a go.
+const SPELL: usize = 32;
+
 /// Every team's work, as far as somebody looked.
 #[derive(Default)]
 pub(crate) struct Likeness {
-    teams: Mutex<HashMap<WorkspaceId, Arc<tokio::sync::Mutex<Known>>>>,
+    teams: Mutex<HashMap<WorkspaceId, Arc<Team>>>,
+}
+
+/// How much of a team's work may be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// What changed since the last look.
+    Changes,
+    /// Everything, if it has to be.
+    All,
+}
+
+/// One team's work.
+#[derive(Default)]
+pub(super) struct Team {
+    /// What is known of it. Nobody holds this for longer than it takes to read what changed.
+    pub(super) known: tokio::sync::Mutex<Known>,
+    /// Held by whoever reads all of it.
+    reading: tokio::sync::Mutex<()>,
 }
 
 /// What is known of one team's work.
@@ -46,28 +69,55 @@ pub(super) struct Known {
 }
 
 impl Likeness {
-    pub(super) fn of(&self, workspace: &WorkspaceId) -> Arc<tokio::sync::Mutex<Known>> {
+    pub(super) fn of(&self, workspace: &WorkspaceId) -> Arc<Team> {
         self.teams.lock().entry(workspace.clone()).or_default().clone()
+    }
+
+    /// Reads all of a team's work, unless somebody just did.
+    pub(super) async fn read(
+        &self,
+        db: &Db,
+        workspace: &WorkspaceId,
+        since: Option<Timestamp>,
+    ) -> Result<(), DbError> {
+        let team = self.of(workspace);
+        let _reading = team.reading.lock().await;
+        if !team.known.lock().await.lacks(since) {
+            return Ok(());
+        }
+        let mut fresh = Known::default();
+        fresh.catch_up(&mut &*db, workspace, None, since, Reach::All).await?;
+        *team.known.lock().await = fresh;
+        Ok(())
     }
 }
 
 impl Known {
+    /// Whether all of it has to be read first.
+    fn lacks(&self, since: Option<Timestamp>) -> bool {
+        self.turn.is_none() || since.is_some() && self.from.is_none()
+    }
+
     /// Takes in what changed since the last time: with a turn of one's own, everything before it. Where what is over is of
     /// interest, `since` is from when on.
     pub(super) async fn catch_up(
         &mut self,
-        tx: &mut Tx,
+        rows: &mut impl Rows,
         workspace: &WorkspaceId,
         turn: Option<u64>,
         since: Option<Timestamp>,
+        reach: Reach,
     ) -> Result<(), DbError> {
         let upto = match turn {
             Some(turn) => turn.saturating_sub(1),
-            None => counter(&tx.query(COUNTER, vec![workspace.as_str().into()]).await?)?,
+            None => counter(&rows.rows(COUNTER, vec![workspace.as_str().into()]).await?)?,
         };
         if self.turn.is_some_and(|known| known > upto) {
             // The database went back, as a copy of it does that takes over: what is here may never have been.
             *self = Self::default();
+        }
+        if reach == Reach::Changes && self.lacks(since) {
+            return Err(DbError::Unread { workspace: workspace.clone(), since });
         }
         let known = self.turn;
         for kind in Kind::ALL.iter().copied().filter(|_| known.is_none_or(|known| known < upto)) {
@@ -75,12 +125,12 @@ impl Known {
                 Some(known) => Span::Changed { after: known, upto },
                 None => Span::Open { upto },
             };
-            self.take_in(tx, kind, workspace, span).await?;
+            self.take_in(rows, kind, workspace, span).await?;
         }
         let upto = self.turn.map_or(upto, |known| known.max(upto));
         self.turn = Some(upto);
         match since {
-            Some(since) => self.reach_back(tx, workspace, upto, since).await,
+            Some(since) => self.reach_back(rows, workspace, upto, since).await,
             None => Ok(()),
         }
     }
@@ -88,7 +138,7 @@ impl Known {
     /// Sees to it that all that is over since then is there, and not much that was over long before.
     async fn reach_back(
         &mut self,
-        tx: &mut Tx,
+        rows: &mut impl Rows,
         workspace: &WorkspaceId,
         upto: u64,
         since: Timestamp,
@@ -104,7 +154,7 @@ impl Known {
         let before = self.from.replace(wanted);
         for kind in Kind::ALL {
             let span = Span::Ended { since: wanted, before, upto };
-            let taken = self.take_in(tx, *kind, workspace, span).await;
+            let taken = self.take_in(rows, *kind, workspace, span).await;
             if taken.is_err() {
                 self.from = before;
                 return taken;
@@ -116,22 +166,24 @@ impl Known {
     /// Reads a span, a slice at a time: nobody waits long for the database, or for whoever else runs here.
     async fn take_in(
         &mut self,
-        tx: &mut Tx,
+        rows: &mut impl Rows,
         kind: Kind,
         workspace: &WorkspaceId,
         span: Span,
     ) -> Result<(), DbError> {
-        let mut from = work::Cursor::default();
+        let mut from = Cursor::default();
         loop {
-            let (slice, next) = work::span(tx, kind, workspace, span, from).await?;
-            for work in &slice {
-                self.put(work);
+            let (slice, next) = span::slice(rows, kind, workspace, span, from).await?;
+            for spell in slice.chunks(SPELL) {
+                for work in spell {
+                    self.put(work);
+                }
+                tokio::task::yield_now().await;
             }
             match next {
                 Some(next) => from = next,
                 None => return Ok(()),
             }
-            tokio::task::yield_now().await;
         }
     }
 

@@ -8,6 +8,7 @@ use covenant_team::port::{Kept, TeamTx as _};
 use covenant_team::work::{Brief, Form, Status, Work, WorkId};
 use serde_json::Map;
 
+use super::likeness::Reach;
 use super::{TeamTransaction, work};
 use crate::db::{DbError, retried};
 use crate::open::Store;
@@ -27,7 +28,7 @@ impl Store {
     }
 
     async fn adopt_slice(&self, now: Timestamp) -> Result<Option<u64>, DbError> {
-        let mut tx = self.begin_in_turn().await?;
+        let mut tx = self.begin_in_turn(Reach::All).await?;
         match adopt(&mut tx, now).await {
             Ok(None) => Ok(None),
             Ok(adopted) => tx.end().await.map(|()| adopted),

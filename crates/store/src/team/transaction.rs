@@ -16,7 +16,7 @@ use covenant_team::session::{Companion, Session, SharedContext, Snapshot};
 use covenant_team::warning::{Judgement, Warning};
 use covenant_team::work::{Kind, Work, WorkId};
 
-use super::likeness::{Known, Likeness};
+use super::likeness::{Known, Likeness, Reach};
 use super::{checks, contexts, events, members, sessions, warnings, work};
 use crate::db::{DbError, Record, Tx};
 
@@ -26,13 +26,15 @@ pub(super) const TURN: &str = "UPDATE workspaces SET turn = turn + 1 WHERE id = 
 pub struct TeamTransaction {
     pub(super) tx: Tx,
     likeness: Arc<Likeness>,
+    /// How much of a team's work may be read in it, while others wait.
+    reach: Reach,
     turn: Option<(WorkspaceId, u64)>,
     broke: Option<DbError>,
 }
 
 impl TeamTransaction {
-    pub(super) fn on(tx: Tx, likeness: Arc<Likeness>) -> Self {
-        Self { tx, likeness, turn: None, broke: None }
+    pub(super) fn on(tx: Tx, likeness: Arc<Likeness>, reach: Reach) -> Self {
+        Self { tx, likeness, reach, turn: None, broke: None }
     }
 
     /// Makes it happen.
@@ -101,9 +103,9 @@ impl TeamTransaction {
             Some((taken, turn)) if taken == workspace => Some(*turn),
             _ => None,
         };
-        let known = self.likeness.of(workspace);
-        let mut known = known.lock().await;
-        known.catch_up(&mut self.tx, workspace, turn, since).await?;
+        let team = self.likeness.of(workspace);
+        let mut known = team.known.lock().await;
+        known.catch_up(&mut self.tx, workspace, turn, since, self.reach).await?;
         Ok(ask(&known))
     }
 

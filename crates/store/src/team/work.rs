@@ -35,6 +35,7 @@ macro_rules! workstream_columns {
         concat!(columns!(), ", auto_created")
     };
 }
+pub(super) use {columns, task_columns, workstream_columns};
 
 const ADD_TASK: &str = concat!(
     "INSERT INTO tasks (turn, ",
@@ -74,46 +75,6 @@ const OPEN_TASKS: &str = "SELECT id, created_at FROM tasks \
                           WHERE workstream_id = $1 AND status IN ('planned', 'active', 'blocked') \
                           ORDER BY created_at, id";
 
-/// A slice of a team's work up to a turn: what changed, what is not over, what is over, each in an order in which it is found.
-const CHANGED_TASKS: &str = concat!(
-    "SELECT turn, ",
-    task_columns!(),
-    " FROM tasks WHERE workspace_id = $1 AND turn <= $2 AND (turn, id) > ($3, $4) ORDER BY turn, id LIMIT $5"
-);
-
-const CHANGED_WORKSTREAMS: &str = concat!(
-    "SELECT turn, ",
-    workstream_columns!(),
-    " FROM workstreams WHERE workspace_id = $1 AND turn <= $2 AND (turn, id) > ($3, $4) ORDER BY turn, id LIMIT $5"
-);
-
-const OPEN_TASKS_OF: &str = concat!(
-    "SELECT turn, ",
-    task_columns!(),
-    " FROM tasks WHERE workspace_id = $1 AND ended_at IS NULL AND turn <= $2 AND id > $3 ORDER BY id LIMIT $4"
-);
-
-const OPEN_WORKSTREAMS_OF: &str = concat!(
-    "SELECT turn, ",
-    workstream_columns!(),
-    " FROM workstreams WHERE workspace_id = $1 AND ended_at IS NULL AND turn <= $2 AND id > $3 ORDER BY id LIMIT $4"
-);
-
-const ENDED_TASKS: &str = concat!(
-    "SELECT turn, ",
-    task_columns!(),
-    " FROM tasks WHERE workspace_id = $1 AND turn <= $2 AND (ended_at, id) > ($3, $4) AND ended_at < $6 ORDER BY ended_at, id LIMIT $5"
-);
-
-const ENDED_WORKSTREAMS: &str = concat!(
-    "SELECT turn, ",
-    workstream_columns!(),
-    " FROM workstreams WHERE workspace_id = $1 AND turn <= $2 AND (ended_at, id) > ($3, $4) AND ended_at < $6 ORDER BY ended_at, id LIMIT $5"
-);
-
-/// How much work is read at once.
-const SLICE: u64 = 1_000;
-
 const TASKS_STANDING: &str = concat!(
     "SELECT ",
     task_columns!(),
@@ -141,12 +102,6 @@ pub(super) const STATEMENTS: &[&str] = &[
     TASK_BY_KEY,
     WORKSTREAM_BY_KEY,
     OPEN_TASKS,
-    CHANGED_TASKS,
-    CHANGED_WORKSTREAMS,
-    OPEN_TASKS_OF,
-    OPEN_WORKSTREAMS_OF,
-    ENDED_TASKS,
-    ENDED_WORKSTREAMS,
     TASKS_STANDING,
     WORKSTREAMS_STANDING,
     ORPHANS,
@@ -181,62 +136,6 @@ pub(super) async fn by_key(
 pub(super) async fn open_tasks(tx: &mut Tx, workstream: &WorkstreamId) -> Result<Vec<TaskId>, DbError> {
     let rows = tx.query(OPEN_TASKS, vec![workstream.as_str().into()]).await?;
     rows.iter().map(|row| Record::of("tasks", row).parse("id")).collect()
-}
-
-/// Which of a team's work is wanted, as it was up to a turn.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Span {
-    /// What changed after one.
-    Changed { after: u64, upto: u64 },
-    /// What is not over.
-    Open { upto: u64 },
-    /// What is over since a moment, and where that is given only before another.
-    Ended { since: Timestamp, before: Option<Timestamp>, upto: u64 },
-}
-
-/// How far a span was read: the last number, if it is in the order of one, and the last id.
-#[derive(Debug, Default)]
-pub(super) struct Cursor(Option<i64>, String);
-
-/// A slice of a span, and where the next one begins.
-pub(super) async fn span(
-    tx: &mut Tx,
-    kind: Kind,
-    workspace: &WorkspaceId,
-    span: Span,
-    Cursor(last, id): Cursor,
-) -> Result<(Vec<Work>, Option<Cursor>), DbError> {
-    let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    let (sql, upto, first, column) = match (span, kind) {
-        (Span::Changed { after, upto }, Kind::Task) => (CHANGED_TASKS, upto, whole(after) + 1, Some("turn")),
-        (Span::Changed { after, upto }, _) => (CHANGED_WORKSTREAMS, upto, whole(after) + 1, Some("turn")),
-        (Span::Open { upto }, Kind::Task) => (OPEN_TASKS_OF, upto, 0, None),
-        (Span::Open { upto }, _) => (OPEN_WORKSTREAMS_OF, upto, 0, None),
-        (Span::Ended { since, upto, .. }, Kind::Task) => {
-            (ENDED_TASKS, upto, whole(since.millis()), Some("ended_at"))
-        }
-        (Span::Ended { since, upto, .. }, _) => {
-            (ENDED_WORKSTREAMS, upto, whole(since.millis()), Some("ended_at"))
-        }
-    };
-    let mut values = vec![workspace.as_str().into(), upto.into()];
-    values.extend(column.map(|_| Value::from(last.unwrap_or(first))));
-    values.extend([id.into(), SLICE.into()]);
-    if let Span::Ended { before, .. } = span {
-        values.push(before.map_or(i64::MAX.into(), Value::from));
-    }
-    let rows = tx.query(sql, values).await?;
-    let found = rows.iter().map(|row| work(kind, row)).collect::<Result<Vec<_>, _>>()?;
-    let more = u64::try_from(rows.len()).is_ok_and(|count| count == SLICE);
-    let next = match (rows.last().filter(|_| more), found.last()) {
-        (Some(row), Some(work)) => {
-            let record = Record::of(table(kind), row);
-            let number = column.map(|column| record.count(column)).transpose()?;
-            Some(Cursor(number.map(whole), work.id.to_string()))
-        }
-        _ => None,
-    };
-    Ok((found, next))
 }
 
 /// Work of that kind that stands so and changed no earlier than that, newest first. Containers are not among it.
@@ -324,7 +223,8 @@ fn changing(work: &Work) -> Result<Vec<Value>, DbError> {
     Ok(values)
 }
 
-fn work(kind: Kind, row: &Row) -> Result<Work, DbError> {
+/// One as its row has it.
+pub(super) fn work(kind: Kind, row: &Row) -> Result<Work, DbError> {
     let record = Record::of(table(kind), row);
     let id = WorkId::parse(kind, record.text("id")?).map_err(|error| record.bad("id", error))?;
     let form = match kind {
@@ -360,7 +260,8 @@ fn work(kind: Kind, row: &Row) -> Result<Work, DbError> {
     })
 }
 
-fn table(kind: Kind) -> &'static str {
+/// Where that kind is kept.
+pub(super) fn table(kind: Kind) -> &'static str {
     match kind {
         Kind::Task => "tasks",
         Kind::Workstream => "workstreams",
