@@ -7,6 +7,7 @@ mod clients;
 mod contexts;
 mod coordination;
 mod coordination_input;
+mod departed;
 mod desk;
 mod feedback;
 mod guarded;

@@ -160,6 +160,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         open_gate(&config, &reading.secrets, identity, &store, audit, (&home, &toolbox, &clock), extra)
             .await?;
     store.adopt_orphans(clock.now()).await?;
+    store.settle_departed(clock.now()).await?;
     fresh.grant(&home, &gate).await?;
     remarks.extend(toolbox.unfit());
     let listeners = listen::listen(&socket, &config.http)?;

@@ -5,6 +5,7 @@ mod checks;
 mod claims;
 mod contexts;
 mod coordination;
+mod departed;
 mod events;
 mod likeness;
 mod listing;

@@ -19,4 +19,4 @@ pub mod warning;
 pub mod week;
 pub mod work;
 
-pub use perform::{Request, outcome::Outcome, perform, unserved};
+pub use perform::{Request, depart, outcome::Outcome, perform, unserved};

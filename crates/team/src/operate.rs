@@ -6,6 +6,7 @@ mod check;
 mod context;
 mod coordination;
 mod create;
+mod depart;
 mod faces;
 mod files;
 mod look;
@@ -32,6 +33,8 @@ use crate::work::{Kind, Work, WorkId};
 
 /// What an operation comes to.
 type Done = Result<Outcome, Stop>;
+
+pub(crate) use depart::depart;
 
 /// Performs it.
 pub(crate) async fn operate(tx: &mut impl TeamTx, seat: &Seat, call: &Call) -> Done {

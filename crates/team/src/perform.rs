@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::event::{Event, GivenFeedback, Unserved, bounded};
 use crate::input::{Call, Invalid};
 use crate::operate;
-use crate::port::{Kept, Member, TeamTx};
+use crate::port::{Broken, Kept, Member, TeamTx};
 use crate::session::Session;
 use outcome::{Denied, Outcome, Stop};
 
@@ -87,19 +87,7 @@ async fn record(tx: &mut impl TeamTx, request: &Request, seat: &Seat, outcome: &
         payload: Map::new(),
         at: request.now,
     };
-    let mut changes = Vec::with_capacity(outcome.changes.len());
-    for change in &outcome.changes {
-        changes.push(Event {
-            event: change.event.to_owned(),
-            subject: Some(change.subject.clone()),
-            status: change.status.to_owned(),
-            payload: bounded(change.payload.clone()),
-            ..event(EventId::from_random(tx.draw()?))
-        });
-    }
-    if !changes.is_empty() {
-        tx.add_changes(&changes).await?;
-    }
+    add_changes(tx, outcome, event).await?;
     let envelope = &outcome.envelope;
     if matches!(envelope.status, Status::Warning | Status::Blocked) {
         let told = event(EventId::from_random(tx.draw()?));
@@ -116,6 +104,43 @@ async fn record(tx: &mut impl TeamTx, request: &Request, seat: &Seat, outcome: &
     }
     let usage = event(EventId::from_random(tx.draw()?));
     tx.add_usage(&usage).await
+}
+
+async fn add_changes(tx: &mut impl TeamTx, outcome: &Outcome, event: impl Fn(EventId) -> Event) -> Kept<()> {
+    let mut changes = Vec::with_capacity(outcome.changes.len());
+    for change in &outcome.changes {
+        changes.push(Event {
+            event: change.event.to_owned(),
+            subject: Some(change.subject.clone()),
+            status: change.status.to_owned(),
+            payload: bounded(change.payload.clone()),
+            ..event(EventId::from_random(tx.draw()?))
+        });
+    }
+    if changes.is_empty() { Ok(()) } else { tx.add_changes(&changes).await }
+}
+
+/// Ends some of what somebody has open who is no member any more, and writes down what changed. Whether there was any.
+pub async fn depart(tx: &mut impl TeamTx, member: Member, now: Timestamp) -> Kept<bool> {
+    let seat = Seat { member, session: None, agent_type: None, now };
+    let outcome = match operate::depart(tx, &seat).await {
+        Ok(outcome) => outcome,
+        Err(Stop::Denied(denied)) => return Err(Broken(Outcome::from(denied).envelope.message)),
+        Err(Stop::Broken(broken)) => return Err(broken),
+    };
+    let event = |id: EventId| Event {
+        id,
+        workspace: Some(seat.member.workspace.clone()),
+        developer: Some(seat.member.id.clone()),
+        session: None,
+        event: String::new(),
+        subject: None,
+        status: String::new(),
+        payload: Map::new(),
+        at: now,
+    };
+    add_changes(tx, &outcome, event).await?;
+    Ok(!outcome.changes.is_empty())
 }
 
 /// Writes down that a call was made which came to nothing: it was refused, could not be read, or broke.

@@ -179,6 +179,19 @@ fn next_actions_are_for_the_caller_and_can_be_followed() {
         }
         assert_eq!(desk.row("tasks", &task)["status"], "active", "the first was followed");
         assert_eq!(actions(&bob)[0]["kind"], "check_first", "what is another's is not theirs to do");
+
+        // Somebody waits for an answer, and for work they passed on to be looked at.
+        let say = |operation: &str| json!({"operation": operation, "to": "bob", "message": "Which queue?"});
+        desk.done(&ada, "covibe_coordination", say("ask"));
+        desk.call(&ada, "covibe_coordination", say("handoff"));
+        let [ask, handoff] = actions(&bob).try_into().unwrap();
+        assert_eq!((&ask["kind"], &handoff["kind"]), (&json!("open_ask"), &json!("waiting_handoff")));
+        assert!(word(&ask, "message").contains("ada asks you: \"Which queue?\""), "{ask}");
+        let mut reply = ask["call"]["arguments"].clone();
+        reply["message"] = json!("The second.");
+        desk.done(&bob, "covibe_coordination", reply);
+        desk.done(&bob, "covibe_coordination", handoff["call"]["arguments"].clone());
+        assert_eq!(actions(&bob)[0]["kind"], "check_first", "both are done");
     });
 }
 

@@ -33,15 +33,15 @@ const SEEN: &str = concat!(
 const SILENT: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM agent_sessions WHERE workspace_id = $1 AND ended_at IS NULL AND last_seen_at < $2 \
-     ORDER BY last_seen_at DESC, id DESC LIMIT $3"
+    " FROM agent_sessions WHERE workspace_id = $1 AND ended_at IS NULL AND last_seen_at >= $2 AND last_seen_at < $3 \
+     ORDER BY last_seen_at DESC, id DESC LIMIT $4"
 );
 
 const OWN_SILENT: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM agent_sessions WHERE developer_id = $1 AND ended_at IS NULL AND last_seen_at < $2 \
-     ORDER BY last_seen_at DESC, id DESC LIMIT $3"
+    " FROM agent_sessions WHERE developer_id = $1 AND ended_at IS NULL AND last_seen_at >= $2 AND last_seen_at < $3 \
+     ORDER BY last_seen_at DESC, id DESC LIMIT $4"
 );
 
 /// Two calls in one session may come at once: whichever is later, what was over stays over, and nothing was seen earlier
@@ -83,10 +83,11 @@ pub(super) async fn seen(
     tx.query(SEEN, values).await?.iter().map(session).collect()
 }
 
-/// Those that were not ended, and last heard of before that, newest first.
+/// Those that were not ended, and last heard of since the first moment and before the second, newest first.
 pub(super) async fn silent(
     tx: &mut Tx,
     whose: Whose<'_>,
+    since: Timestamp,
     before: Timestamp,
     most: u32,
 ) -> Result<Vec<Session>, DbError> {
@@ -94,7 +95,7 @@ pub(super) async fn silent(
         Whose::Team(id) => (SILENT, id.as_str()),
         Whose::Own(id) => (OWN_SILENT, id.as_str()),
     };
-    let values = vec![id.into(), before.into(), u64::from(most).into()];
+    let values = vec![id.into(), since.into(), before.into(), u64::from(most).into()];
     tx.query(sql, values).await?.iter().map(session).collect()
 }
 

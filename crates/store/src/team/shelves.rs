@@ -63,7 +63,8 @@ const COUNT_WORKSTREAMS: &str =
     count!("workstreams", "auto_created = 0 AND status = $2 AND updated_at >= $3", "$4");
 const COUNT_NOTES: &str = count!("notes", "kind = $2 AND at >= $3", "$4");
 const COUNT_SEEN: &str = count!("agent_sessions", "last_seen_at >= $2", "$3");
-const COUNT_SILENT: &str = count!("agent_sessions", "ended_at IS NULL AND last_seen_at < $2", "$3");
+const COUNT_SILENT: &str =
+    count!("agent_sessions", "ended_at IS NULL AND last_seen_at >= $2 AND last_seen_at < $3", "$4");
 const COUNT_WARNED: &str = count!("overlap_warnings", "status <> 'superseded' AND at >= $2", "$3");
 const COUNT_CONTEXTS: &str = count!(
     "session_contexts",
@@ -99,7 +100,7 @@ pub(super) async fn number(tx: &mut Tx, workspace: &WorkspaceId, of: Shelf) -> R
         }
         Shelf::Notes(kind, since) => (COUNT_NOTES, vec![kind.as_str().into(), since.into()]),
         Shelf::Seen(since) => (COUNT_SEEN, vec![since.into()]),
-        Shelf::Silent(before) => (COUNT_SILENT, vec![before.into()]),
+        Shelf::Silent(since, before) => (COUNT_SILENT, vec![since.into(), before.into()]),
         Shelf::Warned(since) => (COUNT_WARNED, vec![since.into()]),
         Shelf::Contexts(now) => {
             let oldest = now.minus(Duration::from_hours(TTL_HOURS));

@@ -60,8 +60,14 @@ impl Survey for TeamTransaction {
         on!(self, sessions::seen(workspace, since, most))
     }
 
-    async fn silent(&mut self, whose: Whose<'_>, before: Timestamp, most: u32) -> Kept<Vec<Session>> {
-        on!(self, sessions::silent(whose, before, most))
+    async fn silent(
+        &mut self,
+        whose: Whose<'_>,
+        since: Timestamp,
+        before: Timestamp,
+        most: u32,
+    ) -> Kept<Vec<Session>> {
+        on!(self, sessions::silent(whose, since, before, most))
     }
 
     async fn newest_context(&mut self, developer: &DeveloperId) -> Kept<Option<SharedContext>> {

@@ -155,20 +155,30 @@ pub(super) async fn cancel(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input:
     tx.take_turn(&seat.member.workspace).await?;
     let mut work = own(tx, seat, &id).await?;
     match step::cancel(kind, work.status) {
-        Step::To(status) => work.status = status,
+        Step::To(_) => {}
         Step::Already => {
             let message = format!("The {kind} was cancelled before.");
             return Ok(Outcome::warning(message, "Nothing is left to do for it.").showing(&work));
         }
         Step::No(action) => return Err(stands(&work, "cancelled", action)),
     }
+    let done = Outcome::ok(format!("The {kind} is cancelled."));
+    Ok(give_up(tx, seat, &mut work, reason, done).await?.showing(&work))
+}
+
+/// Cancels work, however it stands; the same answer, with that change.
+pub(super) async fn give_up(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    work: &mut Work,
+    reason: String,
+    outcome: Outcome,
+) -> Done {
     let payload = details(json!({ "title": work.brief.title, "reason": reason }));
-    work.reason = Some(reason);
-    end(tx, seat, &mut work).await?;
-    let event = if kind == Kind::Task { "task.cancelled" } else { "workstream.cancelled" };
-    let done =
-        Outcome::ok(format!("The {kind} is cancelled.")).changed(event, &work.id, "cancelled", payload);
-    Ok(emptied(tx, seat, &work, done).await?.showing(&work))
+    (work.status, work.reason) = (Status::Cancelled, Some(reason));
+    end(tx, seat, work).await?;
+    let event = if work.kind() == Kind::Task { "task.cancelled" } else { "workstream.cancelled" };
+    emptied(tx, seat, work, outcome.changed(event, &work.id, "cancelled", payload)).await
 }
 
 async fn end(tx: &mut impl TeamTx, seat: &Seat, work: &mut Work) -> Result<(), Stop> {

@@ -191,16 +191,26 @@ pub(super) async fn end(tx: &mut impl TeamTx, seat: &Seat) -> Done {
         let warning = Outcome::warning("The session was ended before.", "Nothing is left to do for it.");
         return Ok(warning.with("session_id", session.id.as_str()).about(&session.id));
     }
-    let seen = seat.now.max(session.last_seen_at);
-    let ended = Session { last_seen_at: seen, ended_at: Some(seen), ..session.clone() };
-    tx.save_session(&ended).await?;
     let mut outcome = Outcome::ok("The session is ended.")
         .with("session_id", session.id.as_str())
         .with("status", "ended")
-        .changed("session.ended", &session.id, "ended", Map::new())
         .about(&session.id);
     outcome.ended_session = true;
-    coordination::let_go(tx, seat, &session.id, outcome).await
+    let outcome = put_an_end(tx, seat, session, outcome).await?;
+    coordination::let_go(tx, seat, |claim| claim.session.as_ref() == Some(&session.id), outcome).await
+}
+
+/// Ends a session; the same answer, with that change.
+pub(super) async fn put_an_end(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    session: &Session,
+    outcome: Outcome,
+) -> Done {
+    let seen = seat.now.max(session.last_seen_at);
+    let ended = Session { last_seen_at: seen, ended_at: Some(seen), ..session.clone() };
+    tx.save_session(&ended).await?;
+    Ok(outcome.changed("session.ended", &session.id, "ended", Map::new()))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::perform::Seat;
 use crate::perform::outcome::Outcome;
 use crate::port::TeamTx;
 use crate::port::survey::Listed;
-use crate::rules::next::{self, Doubled, Facts};
+use crate::rules::next::{self, Doubled, Facts, Waiting};
 use crate::rules::parallel;
 
 /// How many rows each list has unless a call says otherwise.
@@ -41,7 +41,7 @@ pub(super) async fn state(tx: &mut impl TeamTx, seat: &Seat, input: &TeamInput) 
     let faces = Faces::of(tx, seat, look.people()).await?;
     let pressing: Vec<&Conflict> = look.conflicts().iter().filter(|conflict| is_pressing(conflict)).collect();
     let work = |work: &Listed| shown::work(work, &faces);
-    let actions = next::actions(&facts(&look, &doubled(&look, &faces)));
+    let actions = next::actions(&facts(&look, &waiting(&look, &faces), &doubled(&look, &faces)));
     let found = look.conflicts().iter().map(|found| shown::conflict(found, is_pressing(found), &faces));
     Ok(Page::of(told(&look, &pressing).remembered(gist(&look, &pressing, &faces)))
         .list("active_work", &look.active, work)
@@ -116,8 +116,15 @@ fn doubled<'l>(look: &'l Look, faces: &'l Faces) -> Vec<Doubled<'l>> {
     own.take(gather::OWN).collect()
 }
 
-fn facts<'l>(look: &'l Look, doubled: &'l [Doubled<'l>]) -> Facts<'l> {
+/// What others wait for, and who.
+fn waiting<'l>(look: &'l Look, faces: &'l Faces) -> Vec<Waiting<'l>> {
+    let messages = look.own.waiting.iter();
+    messages.map(|message| Waiting { message, sender: faces.owner(&message.developer) }).collect()
+}
+
+fn facts<'l>(look: &'l Look, waiting: &'l [Waiting<'l>], doubled: &'l [Doubled<'l>]) -> Facts<'l> {
     Facts {
+        waiting,
         stale: &look.own.stale,
         blocked: &look.own.blocked,
         doubled,
@@ -174,7 +181,9 @@ impl Look {
         let contexts = self.contexts.items.iter().map(|context| &context.developer);
         let audits = self.audits.iter().map(|audit| &audit.developer);
         let sides = self.conflicts().iter().flat_map(|conflict| &conflict.sides);
+        let senders = self.own.waiting.iter().map(|message| &message.developer);
         work.chain(notes)
+            .chain(senders)
             .chain(sessions.map(|session| &session.developer))
             .chain(warned)
             .chain(contexts)

@@ -71,7 +71,7 @@ pub(super) async fn generate(tx: &mut impl TeamTx, seat: &Seat) -> Done {
 
 async fn gather(tx: &mut impl TeamTx, seat: &Seat, since: Timestamp) -> Result<Gathered, Stop> {
     use Kind::{Task, Workstream};
-    let (ever, silent) = (Timestamp::default(), seat.now.minus(stale::IDLE));
+    let (ever, (first, last)) = (Timestamp::default(), stale::window(seat.now));
     let both = |status| [(Task, status), (Workstream, status)];
     Ok(Gathered {
         completed: lots::work(tx, seat, &both(Status::Done), since, MOST).await?,
@@ -83,7 +83,7 @@ async fn gather(tx: &mut impl TeamTx, seat: &Seat, since: Timestamp) -> Result<G
         warned: lots::warned(tx, seat, since, MOST).await?,
         audits: lots::audits(tx, seat, since, MOST).await?,
         sessions: lots::sessions(tx, seat, since, MOST).await?,
-        stale: tx.number(&seat.member.workspace, Shelf::Silent(silent)).await?,
+        stale: tx.number(&seat.member.workspace, Shelf::Silent(first, last)).await?,
     })
 }
 

@@ -120,8 +120,8 @@ pub enum Shelf {
     Notes(NoteKind, Timestamp),
     /// Sessions that were heard of since then.
     Seen(Timestamp),
-    /// Sessions that were not ended, and last heard of before that.
-    Silent(Timestamp),
+    /// Sessions that were not ended, and last heard of since the first moment and before the second.
+    Silent(Timestamp, Timestamp),
     /// Warnings since then, but for those that a later look took the place of.
     Warned(Timestamp),
     /// Contexts that count at that moment.
@@ -179,10 +179,11 @@ pub trait Survey: Send {
         since: Timestamp,
         most: u32,
     ) -> impl Future<Output = Kept<Vec<Session>>> + Send;
-    /// Sessions that were not ended, and last heard of before that.
+    /// Sessions that were not ended, and last heard of since the first moment and before the second.
     fn silent(
         &mut self,
         whose: Whose<'_>,
+        since: Timestamp,
         before: Timestamp,
         most: u32,
     ) -> impl Future<Output = Kept<Vec<Session>>> + Send;

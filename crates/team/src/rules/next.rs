@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::audit::Side;
+use crate::coordination::Message;
 use crate::port::survey::{Listed, Warned};
 use crate::session::{Session, SharedContext};
 use crate::title::short;
@@ -14,6 +15,8 @@ const QUOTED: usize = 160;
 /// What is known of somebody. Whoever gathers it decides how many there are of each.
 #[derive(Debug, Default)]
 pub struct Facts<'f> {
+    /// What others asked them, and passed on to them.
+    pub waiting: &'f [Waiting<'f>],
     /// Sessions of theirs that were silent for too long.
     pub stale: &'f [Session],
     /// Work of theirs that is stuck.
@@ -26,6 +29,15 @@ pub struct Facts<'f> {
     pub planned: &'f [Listed],
     /// What they published, if it does not count any more.
     pub expired: Option<&'f SharedContext>,
+}
+
+/// A message that waits for them.
+#[derive(Debug)]
+pub struct Waiting<'f> {
+    /// An ask, or a handoff.
+    pub message: &'f Message,
+    /// Whose it is, as they may know it.
+    pub sender: &'f str,
 }
 
 /// Work that looks like other work.
@@ -54,18 +66,43 @@ pub struct Action {
 
 /// What to do next: there is always something.
 pub fn actions(facts: &Facts<'_>) -> Vec<Action> {
+    let waiting = facts.waiting.iter().map(answer);
     let stale = facts.stale.iter().map(end);
     let blocked = facts.blocked.iter().map(unblock);
     let doubled = facts.doubled.iter().map(agree);
     let warned = facts.warned.iter().map(look_again);
     let planned = facts.planned.iter().map(begin);
     let expired = facts.expired.into_iter().map(publish);
-    let all = stale.chain(blocked).chain(doubled).chain(warned).chain(planned).chain(expired);
+    let all = waiting.chain(stale).chain(blocked).chain(doubled).chain(warned).chain(planned).chain(expired);
     let mut actions: Vec<Action> = all.collect();
     if actions.is_empty() {
         actions.push(look_first());
     }
     actions
+}
+
+fn answer(waiting: &Waiting<'_>) -> Action {
+    let Waiting { message, sender } = waiting;
+    let text = short(&message.text, QUOTED);
+    let tool = "covibe_coordination";
+    match &message.ask {
+        Some(ask) => Action {
+            kind: "open_ask",
+            sentence: format!(
+                "{sender} asks you: \"{text}\" Answer with {tool} operation \"reply\" and your message."
+            ),
+            tool,
+            arguments: json!({ "operation": "reply", "ask_id": ask.as_str() }),
+        },
+        None => Action {
+            kind: "waiting_handoff",
+            sentence: format!(
+                "{sender} passed work on to you: \"{text}\" Read it with {tool} operation \"inbox\"."
+            ),
+            tool,
+            arguments: json!({ "operation": "inbox", "unread_only": true }),
+        },
+    }
 }
 
 fn end(session: &Session) -> Action {

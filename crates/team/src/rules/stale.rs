@@ -4,10 +4,19 @@ use std::time::Duration;
 
 use covenant_model::time::Timestamp;
 
+use crate::rules::parallel;
 use crate::session::Session;
 
 /// How long a session may be silent.
 pub const IDLE: Duration = Duration::from_mins(30);
+
+/// For how long it is told that a session is: whoever went away longer ago does not come back to end it.
+pub const TOLD: Duration = parallel::RECENT;
+
+/// Since when, and before when, a session was last heard of whose silence is told.
+pub fn window(now: Timestamp) -> (Timestamp, Timestamp) {
+    (now.minus(TOLD), now.minus(IDLE))
+}
 
 /// Whether a session that was not ended was heard of too long ago. A clock that was put back makes nothing stale.
 pub fn is_stale(session: &Session, now: Timestamp) -> bool {

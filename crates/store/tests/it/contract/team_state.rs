@@ -200,15 +200,18 @@ async fn sessions_are_listed_by_when_they_were_heard_of(bench: Bench) {
     }
     let [first, second, ended, last] = all;
     assert_eq!(tx.seen(&team, at(2), 2).await.unwrap(), [last.clone(), ended]);
-    let silent = tx.silent(Whose::Team(&team), at(4), 9).await.unwrap();
+    let silent = tx.silent(Whose::Team(&team), ever(), at(4), 9).await.unwrap();
     assert_eq!(
         silent,
         [second, first.clone()],
         "one that ended is not silent, and one of that moment neither"
     );
-    assert_eq!(tx.silent(Whose::Own(&us), at(9), 1).await.unwrap(), [last]);
-    assert_eq!(tx.silent(Whose::Own(&us), at(4), 9).await.unwrap(), [first]);
-    assert_eq!(tx.number(&team, Shelf::Silent(at(4))).await.unwrap(), 2);
+    assert_eq!(tx.silent(Whose::Own(&us), ever(), at(9), 1).await.unwrap(), [last]);
+    assert_eq!(tx.silent(Whose::Own(&us), ever(), at(4), 9).await.unwrap(), [first]);
+    assert_eq!(tx.number(&team, Shelf::Silent(ever(), at(4))).await.unwrap(), 2);
+    let lately = tx.silent(Whose::Team(&team), at(2), at(4), 9).await.unwrap();
+    assert_eq!(lately, silent[..1], "whoever was silent for longer is left out");
+    assert_eq!(tx.number(&team, Shelf::Silent(at(2), at(4))).await.unwrap(), 1);
     assert_eq!(tx.number(&team, Shelf::Seen(at(2))).await.unwrap(), 3);
     assert_eq!(tx.seen(&workspace(2), ever(), 9).await.unwrap(), []);
 }

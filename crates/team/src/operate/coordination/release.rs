@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use covenant_model::id::{AgentSessionId, ClaimId};
+use covenant_model::id::ClaimId;
 use serde_json::{Map, Value, json};
 
 use super::super::Done;
@@ -100,16 +100,16 @@ async fn let_loose(
     Ok(payload)
 }
 
-/// Releases what a session holds, since it ends; the same answer, with which those were.
+/// Releases claims whose holder goes; the same answer, with which those were.
 pub(in crate::operate) async fn let_go(
     tx: &mut impl TeamTx,
     seat: &Seat,
-    session: &AgentSessionId,
+    goes: impl Fn(&Claim) -> bool,
     mut outcome: Outcome,
 ) -> Done {
     let mut released = Vec::new();
     let open = tx.own_claims(&seat.member.id).await?;
-    for mut claim in open.into_iter().filter(|claim| claim.session.as_ref() == Some(session)) {
+    for mut claim in open.into_iter().filter(goes) {
         let payload = let_loose(tx, seat, &mut claim, Vec::new()).await?;
         outcome = outcome.changed("coordination.release", &claim.id, "released", payload);
         released.push(claim.id.to_string());

@@ -7,6 +7,7 @@ use covenant_model::time::Timestamp;
 
 use super::super::lots::{self, Lot, team};
 use crate::audit::{Audit, Conflict};
+use crate::coordination::{Concerning, Message, MessageKind};
 use crate::input::NoteKind;
 use crate::perform::Seat;
 use crate::perform::outcome::Stop;
@@ -31,6 +32,8 @@ const LATELY: Duration = Duration::from_hours(24);
 
 /// What is known of the caller alone.
 pub(super) struct Own {
+    /// What others asked them, and passed on to them.
+    pub(super) waiting: Vec<Message>,
     pub(super) stale: Vec<Session>,
     pub(super) blocked: Vec<Listed>,
     pub(super) planned: Vec<Listed>,
@@ -88,11 +91,14 @@ pub(super) async fn gather(tx: &mut impl TeamTx, seat: &Seat, most: u32) -> Resu
 
 /// The stale sessions, without the one this call wakes.
 async fn silent(tx: &mut impl TeamTx, seat: &Seat, most: u32) -> Result<Lot<Session>, Stop> {
-    let before = seat.now.minus(stale::IDLE);
-    let silent = tx.silent(team(seat), before, most).await?;
-    let mut lot = lots::counted(tx, seat, silent, most, Shelf::Silent(before)).await?;
+    let (since, before) = stale::window(seat.now);
+    let silent = tx.silent(team(seat), since, before, most).await?;
+    let mut lot = lots::counted(tx, seat, silent, most, Shelf::Silent(since, before)).await?;
     let is_this = |session: &Session| seat.session.as_ref().is_some_and(|this| this.id == session.id);
-    if seat.session.as_ref().is_some_and(|this| stale::is_stale(this, seat.now)) {
+    if let Some(this) = &seat.session
+        && (since..before).contains(&this.last_seen_at)
+        && this.ended_at.is_none()
+    {
         lot.number = lot.number.saturating_sub(1);
     }
     lot.items.retain(|session| !is_this(session));
@@ -117,7 +123,8 @@ async fn audits(tx: &mut impl TeamTx, seat: &Seat) -> Result<Vec<Audit>, Stop> {
 
 async fn own(tx: &mut impl TeamTx, seat: &Seat) -> Result<Own, Stop> {
     let (me, ever) = (Whose::Own(&seat.member.id), Timestamp::default());
-    let mut stale = tx.silent(me, seat.now.minus(stale::IDLE), FEW + 1).await?;
+    let (since, before) = stale::window(seat.now);
+    let mut stale = tx.silent(me, since, before, FEW + 1).await?;
     stale.retain(|session| seat.session.as_ref().is_none_or(|this| this.id != session.id));
     stale.truncate(OWN);
     let (mut blocked, mut planned) = (Vec::new(), Vec::new());
@@ -131,5 +138,10 @@ async fn own(tx: &mut impl TeamTx, seat: &Seat) -> Result<Own, Stop> {
     let warned = tx.warned(me, lately, FEW).await?;
     let newest = tx.newest_context(&seat.member.id).await?;
     let expired = newest.filter(|context| context.expires_at <= seat.now && context.expires_at >= lately);
-    Ok(Own { stale, blocked, planned, warned, expired })
+    let mut waiting = Vec::new();
+    for kind in [MessageKind::Ask, MessageKind::Handoff] {
+        let to_me = Concerning::To(&seat.member.id);
+        waiting.extend(tx.open_messages(&seat.member.workspace, kind, to_me, FEW).await?);
+    }
+    Ok(Own { waiting, stale, blocked, planned, warned, expired })
 }

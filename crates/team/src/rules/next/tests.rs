@@ -1,9 +1,10 @@
 //! Which fact leads to which call, and in which order.
 
-use covenant_model::id::{AgentSessionId, ContextId, DeveloperId, WarningId, WorkspaceId};
+use covenant_model::id::{AgentSessionId, AskId, ContextId, DeveloperId, MessageId, WarningId, WorkspaceId};
 use covenant_model::time::Timestamp;
 
 use super::*;
+use crate::coordination::MessageKind;
 use crate::input::{Call, Tool};
 use crate::session::ContextBody;
 use crate::warning::Settled;
@@ -54,6 +55,22 @@ fn context() -> SharedContext {
         expires_at: Timestamp::default(),
         superseded_by: None,
         revoked_at: None,
+    }
+}
+
+fn message(kind: MessageKind) -> Message {
+    Message {
+        id: MessageId::from_random([6; 10]),
+        workspace: WorkspaceId::from_random([0; 10]),
+        kind,
+        developer: DeveloperId::from_random([7; 10]),
+        session: None,
+        to: Some(DeveloperId::from_random([0; 10])),
+        ask: (kind == MessageKind::Ask).then(|| AskId::from_random([8; 10])),
+        text: "Which queue?".to_owned(),
+        details: serde_json::Map::new(),
+        at: Timestamp::default(),
+        closed_at: None,
     }
 }
 
@@ -136,6 +153,17 @@ fn each_fact_leads_to_a_call_that_can_be_made() {
     assert!(mine.sentence.contains("of bob") && mine.sentence.contains(", done)"), "{}", mine.sentence);
     assert_eq!((mine.tool, &mine.arguments["operation"]), ("covibe_task", &json!("cancel")));
     assert_eq!((streams.tool, &streams.arguments["operation"]), ("covibe_workstream", &json!("complete")));
+    let (ask, handoff) = (message(MessageKind::Ask), message(MessageKind::Handoff));
+    let waiting =
+        [Waiting { message: &ask, sender: "bob" }, Waiting { message: &handoff, sender: "@private" }];
+    let [reply, read] = actions(&Facts { waiting: &waiting, ..Facts::default() }).try_into().unwrap();
+    assert_eq!(
+        (reply.kind, &reply.arguments["ask_id"]),
+        ("open_ask", &json!(ask.ask.as_ref().unwrap().as_str()))
+    );
+    assert!(reply.sentence.contains("bob asks you: \"Which queue?\""), "{}", reply.sentence);
+    assert_eq!((read.kind, &read.arguments["operation"]), ("waiting_handoff", &json!("inbox")));
+    assert!(read.sentence.starts_with("@private"), "{}", read.sentence);
     let warned = [warned];
     let [again] = actions(&Facts { warned: &warned, ..Facts::default() }).try_into().unwrap();
     assert_eq!((again.kind, &again.arguments["title"]), ("overlap_warning", &json!("Draw")));
@@ -145,7 +173,9 @@ fn each_fact_leads_to_a_call_that_can_be_made() {
 fn what_keeps_others_waiting_comes_first_and_there_is_always_something() {
     let (stuck, planned) = (work(Kind::Task, Status::Blocked, None), work(Kind::Task, Status::Planned, None));
     let (sessions, context) = ([session(), session()], context());
+    let ask = message(MessageKind::Ask);
     let facts = Facts {
+        waiting: &[Waiting { message: &ask, sender: "bob" }],
         stale: &sessions,
         blocked: std::slice::from_ref(&stuck),
         planned: std::slice::from_ref(&planned),
@@ -153,7 +183,10 @@ fn what_keeps_others_waiting_comes_first_and_there_is_always_something() {
         ..Facts::default()
     };
     let kinds: Vec<_> = actions(&facts).iter().map(|action| action.kind).collect();
-    assert_eq!(kinds, ["stale_session", "stale_session", "blocked_work", "planned_work", "expired_context"]);
+    assert_eq!(
+        kinds,
+        ["open_ask", "stale_session", "stale_session", "blocked_work", "planned_work", "expired_context"]
+    );
     let [first] = actions(&Facts::default()).try_into().unwrap();
     assert_eq!((first.kind, first.tool), ("check_first", "covibe_task"));
     assert!(first.sentence.contains("\"check\""), "{}", first.sentence);
