@@ -25,6 +25,8 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 const SOME: usize = 1_000;
 const OPEN: usize = 10_000;
 const PAST: usize = 100_000;
+/// Longer ago than what is over is looked at.
+const LONG_AGO: Duration = Duration::from_hours(24 * 20);
 /// How much is written at a time, and how many tasks belong to one workstream.
 const SLICE: usize = 5_000;
 const STREAM: usize = 10;
@@ -57,8 +59,8 @@ impl Team {
         Ok(Self { store, name, server, workspace, developer, dice: Dice::new(42), goals })
     }
 
-    /// Writes work down as if it had been done here.
-    async fn fill(&mut self, count: usize, status: work::Status) -> Outcome<()> {
+    /// Writes work down as if it had been done here, so long ago.
+    async fn fill(&mut self, count: usize, status: work::Status, ago: Duration) -> Outcome<()> {
         for slice in 0..count.div_ceil(SLICE) {
             let mut tx = self.store.begin_team().await.map_err(|fault| fault.to_string())?;
             tx.take_turn(&self.workspace).await?;
@@ -66,7 +68,7 @@ impl Team {
             for number in slice * SLICE..count.min((slice + 1) * SLICE) {
                 if number.is_multiple_of(STREAM) {
                     let id = WorkId::Workstream(covenant_model::id::WorkstreamId::from_random(tx.draw()?));
-                    tx.add_work(&self.work(id.clone(), Form::Workstream { auto_created: true }, status))
+                    tx.add_work(&self.work(id.clone(), Form::Workstream { auto_created: true }, status, ago))
                         .await?;
                     stream = Some(id);
                 }
@@ -77,7 +79,7 @@ impl Team {
                 let form =
                     Form::Task { task_type: TaskType::Feature, priority: Priority::Normal, workstream };
                 let id = WorkId::Task(covenant_model::id::TaskId::from_random(tx.draw()?));
-                tx.add_work(&self.work(id, form, status)).await?;
+                tx.add_work(&self.work(id, form, status, ago)).await?;
             }
             tx.commit().await.map_err(|fault| fault.to_string())?;
         }
@@ -88,8 +90,8 @@ impl Team {
         Ok(())
     }
 
-    fn work(&mut self, id: WorkId, form: Form, status: work::Status) -> Work {
-        let now = SystemClock.now();
+    fn work(&mut self, id: WorkId, form: Form, status: work::Status, ago: Duration) -> Work {
+        let now = SystemClock.now().minus(ago);
         let over = status == work::Status::Done;
         Work {
             id,
@@ -132,7 +134,7 @@ impl Team {
     }
 
     /// Tasks from their plan to their end.
-    async fn changes(&mut self, change: u32, look: u32) -> Outcome<()> {
+    async fn changes(&mut self, open: usize, change: u32, look: u32) -> Outcome<()> {
         let names = ["plan", "check", "start", "update", "complete"];
         let mut times: [Vec<Duration>; 5] = Default::default();
         let mut note =
@@ -152,7 +154,8 @@ impl Team {
         }
         for (place, (what, times)) in names.into_iter().zip(times).enumerate() {
             // The first three look for overlap too.
-            self.told(what, times, Some(if place < 3 { look } else { change }));
+            let goal = if place < 3 { look } else { change };
+            self.told(&format!("{what}, {open} open, {PAST} past"), times, Some(goal));
         }
         Ok(())
     }
@@ -216,12 +219,14 @@ impl Team {
 
     async fn measure(mut self) -> Outcome<()> {
         let [change, look, far, all] = self.goals;
-        self.fill(SOME, work::Status::Active).await?;
-        self.checks(&format!("check, {SOME} open"), look).await?;
-        self.fill(PAST, work::Status::Done).await?;
-        self.fill(OPEN - SOME, work::Status::Active).await?;
+        self.fill(SOME, work::Status::Active, Duration::ZERO).await?;
+        self.fill(PAST, work::Status::Done, LONG_AGO).await?;
+        self.checks(&format!("check, {SOME} open, {PAST} long past"), look).await?;
+        self.changes(SOME, change, look).await?;
+        self.fill(OPEN - SOME, work::Status::Active, Duration::ZERO).await?;
+        self.fill(PAST, work::Status::Done, Duration::ZERO).await?;
         self.checks(&format!("check, {OPEN} open, {PAST} past"), far).await?;
-        self.changes(change, far).await?;
+        self.changes(OPEN, change, far).await?;
         self.states(all).await?;
         self.crowd().await
     }

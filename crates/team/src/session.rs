@@ -61,6 +61,38 @@ pub struct Snapshot {
     pub at: Timestamp,
 }
 
+/// What somebody changed in a repository, as it was last said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worktree {
+    /// Whose it is.
+    pub developer: DeveloperId,
+    /// By which session.
+    pub session: Option<AgentSessionId>,
+    /// Which repository.
+    pub repo: String,
+    /// Which branch; may be empty.
+    pub branch: String,
+    /// Files that were changed and not committed.
+    pub dirty_files: Vec<String>,
+    /// Files of commits that were not pushed.
+    pub unpushed_files: Vec<String>,
+    /// When that was said.
+    pub at: Timestamp,
+}
+
+/// Which worktrees are wanted: of others than one session of a developer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elsewhere<'e> {
+    /// Said since then.
+    pub since: Timestamp,
+    /// Of one repository; of all, where that is empty.
+    pub repo: &'e str,
+    /// Not of that developer
+    pub developer: &'e DeveloperId,
+    /// in that session, or in none.
+    pub session: Option<&'e AgentSessionId>,
+}
+
 /// What an agent says of where it stands, for whoever takes over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedContext {

@@ -69,6 +69,8 @@ fn fields_that_are_too_long_empty_unknown_or_of_the_wrong_kind_are_refused_by_na
             ("covibe_session", &snapshot, "recent_commits", json!(["x".repeat(301)])),
             ("covibe_session", &snapshot, "diff_hashes", json!(vec!["x"; 1001])),
             ("covibe_session", &snapshot, "diff_hashes", json!({"a": 7})),
+            ("covibe_session", &snapshot, "diff_hashes", json!(["a1b2 src/a.rs\nfn main() {}"])),
+            ("covibe_session", &snapshot, "dirty_files", many_long_paths()),
             ("covibe_session", &activity, "activity", long(1001)),
             ("covibe_session", &activity, "activity", json!("")),
             ("covibe_note", &note, "text", long(8001)),
@@ -97,6 +99,11 @@ fn fields_that_are_too_long_empty_unknown_or_of_the_wrong_kind_are_refused_by_na
             desk.done(&ada, tool, with(good, field, value));
         }
     });
+}
+
+/// As many files as a snapshot may name, with names that are too long together.
+fn many_long_paths() -> Value {
+    (0..1000).map(|number| format!("{}/{number}", "x".repeat(200))).collect()
 }
 
 #[test]

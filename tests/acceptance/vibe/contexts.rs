@@ -147,8 +147,8 @@ fn a_private_developer_is_at_private_to_teammates() {
         let ada = desk.invite("ada");
         let zelda = desk.invite_as("zelda", &["--private"], &[]);
         let session = desk.session(&zelda);
-        let arguments =
-            json!({"operation": "publish_context", "title": "hidden", "summary": "b", "session_id": session});
+        let arguments = json!({"operation": "publish_context", "title": "hidden", "summary": "b", "session_id": session,
+            "repo": "zelda/app", "branch": "zelda/keys"});
         let id = word(&desk.done(&zelda, "covibe_session", arguments), "context_id");
         let developer = desk.row("session_contexts", &id)["developer_id"].as_str().unwrap().to_owned();
         for told in [get(desk, &ada, json!({})), get(desk, &ada, json!({"context_id": id}))] {

@@ -237,7 +237,9 @@ fn a_private_developer_is_at_private_in_claims_and_messages_and_cannot_be_addres
         let ada = desk.invite("ada");
         let zelda = desk.invite_as("zelda", &["--private"], &[]);
         let session = desk.session(&zelda);
-        desk.done(&zelda, TOOL, json!({"operation": "claim", "paths": ["src"], "session_id": session}));
+        let claim =
+            json!({"operation": "claim", "paths": ["src"], "session_id": session, "repo": "zelda/app"});
+        desk.done(&zelda, TOOL, claim);
         desk.done(&zelda, TOOL, json!({"operation": "announce", "message": "I am here."}));
         let ask = desk.done(&zelda, TOOL, json!({"operation": "ask", "message": "Who knows?"}));
         let mut told = vec![
@@ -247,7 +249,7 @@ fn a_private_developer_is_at_private_in_claims_and_messages_and_cannot_be_addres
             desk.call(&ada, TOOL, json!({"operation": "inbox"})),
         ];
         desk.done(&ada, TOOL, json!({"operation": "reply", "ask_id": ask["ask_id"], "message": "I do."}));
-        desk.done(&zelda, TOOL, json!({"operation": "release", "paths": ["src"]}));
+        desk.done(&zelda, TOOL, json!({"operation": "release", "paths": ["src"], "session_id": session}));
         told.push(desk.call(&ada, TOOL, json!({"operation": "inbox"})));
         for told in told {
             let text = told.to_string();
@@ -261,5 +263,52 @@ fn a_private_developer_is_at_private_in_claims_and_messages_and_cannot_be_addres
             let (nobody, _) = desk.refused(&ada, TOOL, to("nobody"));
             assert_eq!(hidden.to_string().replace("zelda", "nobody"), nobody.to_string());
         }
+    });
+}
+
+#[test]
+fn what_a_session_holds_and_hears_is_its_own() {
+    on_both(|desk| {
+        let ada = desk.invite("ada");
+        let (one, two) = (desk.session(&ada), desk.session(&ada));
+        let claim = json!({"operation": "claim", "paths": ["src/auth"], "session_id": one});
+        let id = word(&desk.done(&ada, TOOL, claim), "claim_id");
+        for session in [json!({}), json!({"session_id": two})] {
+            let mut release = json!({"operation": "release", "paths": ["src/auth"]});
+            release.as_object_mut().unwrap().extend(session.as_object().unwrap().clone());
+            let told = desk.call(&ada, TOOL, release);
+            assert_eq!(
+                (&told["status"], &told["data"]["released"]),
+                (&json!("warning"), &json!([])),
+                "{told}"
+            );
+        }
+        // It expires: whoever asks in no session sees that, and the session itself is still told.
+        desk.meddle(&format!("UPDATE claims SET expires_at = 1 WHERE id = '{id}'"));
+        let heard =
+            |arguments: Value| desk.done(&ada, TOOL, arguments)["expired_claims"].as_array().unwrap().len();
+        assert_eq!(heard(json!({"operation": "summary"})), 1);
+        assert_eq!(heard(json!({"operation": "summary", "session_id": two})), 0);
+        assert_eq!(heard(json!({"operation": "summary", "session_id": one})), 1);
+        assert_eq!(heard(json!({"operation": "summary", "session_id": one})), 0, "once");
+        assert_eq!(heard(json!({"operation": "summary"})), 0, "and nobody else any more");
+
+        // What another agent of the same developer means to touch is told too.
+        let start = |operation: &str| {
+            json!({"operation": operation, "title": "Retry failed uploads", "task_type": "bug",
+                "target_files": ["src/upload.rs"], "session_id": one})
+        };
+        desk.done(&ada, "covibe_task", start("check"));
+        desk.done(&ada, "covibe_task", start("start"));
+        let conflicts = |session: &str| {
+            let check = json!({"operation": "check_conflicts", "paths": ["src/*.rs"], "session_id": session});
+            desk.call(&ada, TOOL, check)["data"].clone()
+        };
+        let told = conflicts(&two);
+        assert_eq!(
+            (&told["tasks"][0]["same_developer"], &told["looked_at_all"]),
+            (&json!(true), &json!(true))
+        );
+        assert_eq!(conflicts(&one)["tasks"], json!([]));
     });
 }

@@ -142,3 +142,47 @@ fn a_task_finds_its_workstream_and_a_container_is_never_found_itself() {
         assert_eq!(found[0]["id"], left.one("tasks")["id"], "{told}");
     });
 }
+
+#[test]
+fn a_workstream_does_not_start_beside_a_plan_of_the_same_title() {
+    on_both(|desk| {
+        let ada = desk.invite("ada");
+        let stream = |operation: &str| json!({"operation": operation, "title": "Migrate billing to the ledger service"});
+        let planned = word(&desk.done(&ada, "covibe_workstream", stream("plan")), "workstream_id");
+        desk.done(&ada, "covibe_workstream", stream("check"));
+        let told = desk.call(&ada, "covibe_workstream", stream("start"));
+        assert_eq!(
+            (&told["status"], &told["data"]["candidates"][0]["id"]),
+            (&json!("blocked"), &json!(planned)),
+            "{told}"
+        );
+        assert_eq!(told["data"]["missing_verdicts"], json!([planned]), "{told}");
+        let mut begin = stream("start_planned");
+        begin["workstream_id"] = json!(planned);
+        desk.done(&ada, "covibe_workstream", stream("check"));
+        desk.done(&ada, "covibe_workstream", begin);
+    });
+}
+
+#[test]
+fn a_warning_is_settled_once_and_what_was_said_of_it_stays() {
+    on_both(|desk| {
+        let (ada, bob) = (desk.invite("ada"), desk.invite("bob"));
+        let title = "Retry failed uploads with exponential backoff";
+        desk.started(&ada, title);
+        let told = desk.call(&bob, "covibe_task", task("check", title));
+        let (warning, check) = (word(&told["data"], "warning_id"), word(&told["data"], "check_id"));
+        let dismiss =
+            json!({"operation": "dismiss", "warning_id": warning, "reason": "Ours is the mobile app."});
+        desk.done(&bob, "covibe_warning", dismiss);
+        let mut start = task("start", title);
+        start["check_id"] = json!(check);
+        start["scope_verdict"] = json!([{"candidate_id": told["data"]["candidates"][0]["id"], "same_scope": false, "reason": "Mobile."}]);
+        desk.done(&bob, "covibe_task", start);
+        let kept = desk.row("overlap_warnings", &warning);
+        assert_eq!(
+            (word(&kept, "status"), word(&kept, "reason")),
+            ("dismissed".into(), "Ours is the mobile app.".into())
+        );
+    });
+}

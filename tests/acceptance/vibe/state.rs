@@ -230,14 +230,14 @@ fn somebody_private_is_private_in_every_list() {
         desk.done(&eve, "covibe_task", work("check"));
         desk.done(&eve, "covibe_task", work("start"));
         desk.done(&eve, "covibe_note", json!({"kind": "blocker", "text": "No key."}));
-        let publish =
-            json!({"operation": "publish_context", "title": "a", "summary": "b", "session_id": session});
+        let publish = json!({"operation": "publish_context", "title": "a", "summary": "b", "session_id": session,
+            "repo": "eve/app", "branch": "eve/keys"});
         desk.done(&eve, "covibe_session", publish);
         silent(desk, &session, 45);
         // What was kept as feedback is told again, last of all.
         for operation in ["state", "audit_parallel_work", "generate_weekly_summary", "feedback"] {
             let told = desk.call(&ada, "covibe_team", json!({"operation": operation})).to_string();
-            for tells in ["\"eve\"", "(eve", "Eve's", session.as_str()] {
+            for tells in ["\"eve\"", "(eve", "eve/", "Eve's", session.as_str()] {
                 assert!(!told.contains(tells), "{tells} in {operation}: {told}");
             }
         }

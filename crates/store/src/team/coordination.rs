@@ -4,7 +4,7 @@ use covenant_model::id::{AgentSessionId, AskId, ClaimId, DeveloperId, MessageId,
 use covenant_model::time::Timestamp;
 use covenant_team::coordination::{Claim, Concerning, Delivered, Message, MessageKind, Wait};
 use covenant_team::port::{CoordinationTx, Kept};
-use covenant_team::session::Snapshot;
+use covenant_team::session::{Elsewhere, Worktree};
 
 use super::transaction::on;
 use super::{TeamTransaction, claims, messages, worktrees};
@@ -13,10 +13,10 @@ impl CoordinationTx for TeamTransaction {
     async fn worktrees(
         &mut self,
         workspace: &WorkspaceId,
-        since: Timestamp,
+        of: Elsewhere<'_>,
         most: u32,
-    ) -> Kept<Vec<Snapshot>> {
-        on!(self, worktrees::recent(workspace, since, most))
+    ) -> Kept<Vec<Worktree>> {
+        on!(self, worktrees::recent(workspace, of, most))
     }
 
     async fn claim(&mut self, id: &ClaimId) -> Kept<Option<Claim>> {

@@ -36,7 +36,7 @@ const NEWEST: &str = "SELECT id, developer_id, kind, title, status, at FROM over
 
 /// What a developer was warned of since a moment and has made nothing of.
 const OWN: &str = "SELECT id, developer_id, kind, title, status, at FROM overlap_warnings \
-                   WHERE developer_id = $1 AND status = 'open' AND at >= $2 ORDER BY at DESC, id DESC LIMIT $3";
+                   WHERE developer_id = $1 AND status = 'open' AND check_id IS NOT NULL AND at >= $2 ORDER BY at DESC, id DESC LIMIT $3";
 
 const JUDGE: &str = "INSERT INTO scope_verdicts (check_id, work_id, candidate_id, workspace_id, developer_id, same_scope, \
                      reason, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";

@@ -37,6 +37,8 @@ pub const VERDICTS: usize = 50;
 pub const REPOS: usize = 256;
 /// The most files, hashes or commits in one list of a snapshot.
 pub const SNAPSHOT: usize = 1_000;
+/// The most bytes of a whole snapshot.
+pub const SNAPSHOT_BYTES: usize = 128 * 1024;
 /// The most items in one list of a context.
 pub const ITEMS: usize = 100;
 /// The most rows of feedback, or of one list of the state, that are told at once.

@@ -30,12 +30,18 @@ pub(super) async fn check(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: 
         Kind::Task => (input.planned_task_id.clone().map(WorkId::Task), input.workstream_id.as_ref()),
         Kind::Workstream => (input.workstream_id.clone().map(WorkId::Workstream), None),
     };
-    if let Some(id) = &planned {
-        own(tx, seat, id).await?;
+    // A planned task is looked at as part of what it belongs to.
+    let within = match &planned {
+        Some(id) => own(tx, seat, id).await?.workstream().cloned(),
+        None => None,
     }
-    let look =
-        look::look(tx, seat, &Wanted { kind, brief: &brief, itself: planned.as_ref(), within, anew: false })
-            .await?;
+    .or_else(|| within.cloned());
+    if let Some(id) = &within {
+        own(tx, seat, &WorkId::Workstream(id.clone())).await?;
+    }
+    let itself = planned.as_ref();
+    let wanted = Wanted { kind, brief: &brief, itself, within: within.as_ref(), undecided: itself.is_none() };
+    let look = look::look(tx, seat, &wanted).await?;
     let (check, warning) = keep(tx, seat, kind, brief, planned, &look).await?;
     let mut payload = look.brief();
     payload.extend(details(json!({

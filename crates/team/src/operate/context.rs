@@ -65,9 +65,8 @@ pub(super) async fn publish(tx: &mut impl TeamTx, seat: &Seat, input: &SessionIn
     tx.take_turn(&seat.member.workspace).await?;
     let before = tx.publish(&context).await?;
     let before: Vec<&str> = before.iter().map(ContextId::as_str).collect();
-    let payload = details(json!({
-        "title": context.body.title, "repo": context.body.repo, "branch": context.body.branch, "supersedes": before,
-    }));
+    // Events are read by the whole team, and names of repositories and branches are often those of people.
+    let payload = details(json!({ "title": context.body.title, "supersedes": before }));
     Ok(Outcome::ok("The context is published.")
         .with("context_id", context.id.as_str())
         .with("expires_at", moment(context.expires_at))
@@ -172,8 +171,8 @@ fn shown(context: &SharedContext, member: &Member, seat: &Seat) -> Value {
         "next_actions": next_actions,
         "blockers": blockers,
         "task_ids": task_ids,
-        "repo": repo,
-        "branch": branch,
+        "repo": Some(repo).filter(|_| !hidden),
+        "branch": Some(branch).filter(|_| !hidden),
         "created_at": moment(context.created_at),
         "expires_at": moment(context.expires_at),
     })

@@ -19,6 +19,7 @@ use crate::input::{CoordinationInput, CoordinationOperation as Operation};
 use crate::perform::Seat;
 use crate::perform::outcome::Stop;
 use crate::port::TeamTx;
+use crate::rules::privacy;
 
 pub(super) use expiry::{Listener, notice, tell};
 pub(super) use release::let_go;
@@ -50,11 +51,12 @@ impl People {
     async fn claim(&mut self, tx: &mut impl TeamTx, seat: &Seat, claim: &Claim) -> Result<Value, Stop> {
         let holder = self.name(tx, seat, &claim.developer).await?;
         let (paths, more) = few(&claim.paths);
+        let repo = Some(&claim.repo).filter(|_| holder != privacy::PRIVATE);
         Ok(json!({
             "claim_id": claim.id.as_str(),
             "held_by": holder,
             "session_id": self.session(seat, &claim.developer, claim.session.as_ref()),
-            "repo": claim.repo,
+            "repo": repo,
             "paths": paths,
             "more_paths": more,
             "message": claim.message,
@@ -70,6 +72,10 @@ impl People {
             None => Value::Null,
         };
         let mut shown = message.details.clone();
+        if from == privacy::PRIVATE {
+            // Names of repositories are often those of people.
+            shown.remove("repo");
+        }
         let fixed = json!({
             "message_id": message.id.as_str(),
             "kind": message.kind.as_str(),

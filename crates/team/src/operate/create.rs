@@ -42,7 +42,7 @@ async fn create(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput
     if let Some(id) = within {
         attached(tx, seat, id).await?;
     }
-    let wanted = Wanted { kind, brief: &brief, itself: None, within, anew: status == Status::Planned };
+    let wanted = Wanted { kind, brief: &brief, itself: None, within, undecided: false };
     let leave = match status {
         Status::Active => match opening::open(tx, seat, &wanted, input).await? {
             Ok(opened) => Leave::Start(Box::new(opened)),
@@ -162,7 +162,7 @@ pub(super) async fn start_planned(tx: &mut impl TeamTx, seat: &Seat, kind: Kind,
     }
     let brief = work.brief.clone();
     let within = work.workstream().cloned();
-    let wanted = Wanted { kind, brief: &brief, itself: Some(&id), within: within.as_ref(), anew: false };
+    let wanted = Wanted { kind, brief: &brief, itself: Some(&id), within: within.as_ref(), undecided: false };
     let opened = match opening::open(tx, seat, &wanted, input).await? {
         Ok(opened) => opened,
         Err(blocked) => return Ok(blocked.about(&id)),

@@ -12,13 +12,13 @@ use crate::perform::Seat;
 use crate::perform::outcome::Stop;
 use crate::port::TeamTx;
 use crate::rules::privacy;
-use crate::session::Snapshot;
+use crate::session::{Elsewhere, Snapshot};
 use crate::work::{Action, Work, WorkId};
 
 /// How long what a repository looked like is still told of.
-const RECENT: Duration = Duration::from_hours(24);
+pub(super) const RECENT: Duration = Duration::from_hours(24);
 /// How many worktrees are looked at, the newest first.
-const WORKTREES: u32 = 200;
+pub(super) const WORKTREES: u32 = 100;
 /// How many tasks are looked at.
 const LOOKED_AT: usize = 200;
 /// How many conflicts are told at once, and how many files of each.
@@ -35,7 +35,7 @@ pub(super) async fn conflicts(
     let files = &wanted.brief.target_files;
     let another = |work: &Work| wanted.itself != Some(&work.id);
     let mut conflicts = tasks(tx, seat, people, files, wanted.brief.action, another).await?;
-    conflicts.extend(worktrees(tx, seat, people, files, None).await?);
+    conflicts.extend(worktrees(tx, seat, people, files, "").await?);
     conflicts.truncate(CONFLICTS);
     Ok(conflicts)
 }
@@ -50,7 +50,7 @@ pub(super) async fn overlaps(
     let files: Vec<String> = snapshot.dirty_files.iter().chain(&snapshot.unpushed_files).cloned().collect();
     let another = |work: &Work| !is_same_agent(seat, work);
     let mut overlaps = tasks(tx, seat, &mut people, &files, None, another).await?;
-    overlaps.extend(worktrees(tx, seat, &mut people, &files, Some(&snapshot.repo)).await?);
+    overlaps.extend(worktrees(tx, seat, &mut people, &files, &snapshot.repo).await?);
     overlaps.truncate(CONFLICTS);
     Ok(overlaps)
 }
@@ -95,23 +95,29 @@ async fn tasks(
     Ok(told)
 }
 
+/// The worktrees of others, and of the caller's other sessions, in a repository, or in all where none is named.
+pub(super) fn elsewhere<'s>(seat: &'s Seat, repo: &'s str) -> Elsewhere<'s> {
+    Elsewhere {
+        since: seat.now.minus(RECENT),
+        repo,
+        developer: &seat.member.id,
+        session: seat.session.as_ref().map(|session| &session.id),
+    }
+}
+
 /// Repositories in which others have touched one of those files.
 async fn worktrees(
     tx: &mut impl TeamTx,
     seat: &Seat,
     people: &mut People,
     files: &[String],
-    repo: Option<&str>,
+    repo: &str,
 ) -> Result<Vec<Value>, Stop> {
     let mut told = Vec::new();
     if files.is_empty() {
         return Ok(told);
     }
-    let since = seat.now.minus(RECENT);
-    for there in tx.worktrees(&seat.member.workspace, since, WORKTREES).await? {
-        if repo.is_some_and(|repo| repo != there.repo) || is_own(seat, &there) {
-            continue;
-        }
+    for there in tx.worktrees(&seat.member.workspace, elsewhere(seat, repo), WORKTREES).await? {
         let touched: Vec<String> = there.dirty_files.iter().chain(&there.unpushed_files).cloned().collect();
         let shared = shared(files, &touched);
         if shared.is_empty() {
@@ -136,15 +142,10 @@ async fn worktrees(
 }
 
 /// Whether a task is of the agent that asks. Of one developer's several agents each has a session of its own.
-fn is_same_agent(seat: &Seat, work: &Work) -> bool {
+pub(super) fn is_same_agent(seat: &Seat, work: &Work) -> bool {
     let here = seat.session.as_ref().map(|session| &session.id);
     work.developer == seat.member.id
         && (here.is_none() || work.session.is_none() || work.session.as_ref() == here)
-}
-
-fn is_own(seat: &Seat, there: &Snapshot) -> bool {
-    let here = seat.session.as_ref().map(|session| &session.id);
-    there.developer == seat.member.id && there.session.as_ref() == here
 }
 
 fn shared(wanted: &[String], there: &[String]) -> Vec<String> {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::details;
 use super::files;
 use super::people::People;
-use crate::overlap::{Among, ESCALATION, Match, Query, is_escalatable};
+use crate::overlap::{Among, Match, Query, is_escalatable, is_same_work};
 use crate::perform::Seat;
 use crate::perform::outcome::{Outcome, Stop};
 use crate::port::TeamTx;
@@ -25,8 +25,8 @@ pub(super) struct Wanted<'w> {
     pub(super) itself: Option<&'w WorkId>,
     /// The workstream that a task is to be part of.
     pub(super) within: Option<&'w WorkstreamId>,
-    /// Whether it is to be planned once more, and not to begin.
-    pub(super) anew: bool,
+    /// Whether it may be the caller's own planned workstream of that title: a look does not say what it is for.
+    pub(super) undecided: bool,
 }
 
 /// What was found.
@@ -83,7 +83,7 @@ fn is_its_own(wanted: &Wanted<'_>, work: &Work) -> bool {
 /// one of that very title, which is to begin.
 fn is_its_place(seat: &Seat, wanted: &Wanted<'_>, found: &Match<WorkId>, work: &Work) -> bool {
     let own_stream = work.kind() == Kind::Workstream && work.developer == seat.member.id;
-    let planned = work.status == Status::Planned && found.same_title && !wanted.anew;
+    let planned = work.status == Status::Planned && found.same_title && wanted.undecided;
     own_stream && (wanted.kind == Kind::Task || planned)
 }
 
@@ -192,12 +192,7 @@ impl Look {
 
     /// Whether something is so much alike that planning the same is worth a warning, be it over or not.
     pub(super) fn is_strong(&self) -> bool {
-        let strong = |alike: &Alike| {
-            let found = &alike.found;
-            let against = found.action_divergent || found.component_divergent;
-            found.score >= ESCALATION && !against && !found.low_information && !found.identifiers_differ
-        };
-        self.alike.iter().any(|alike| alike.escalated || !alike.found.open && strong(alike))
+        self.alike.iter().any(|alike| alike.escalated || !alike.found.open && is_same_work(&alike.found))
     }
 
     /// What is kept of it.

@@ -102,18 +102,20 @@ async fn blocked(
         }
         _ => (check, warning),
     };
+    let all = || look.escalated().into_iter().map(str::to_owned).collect();
     let (action, missing) = match why {
-        Why::Unjudged | Why::New | Why::NoReason => (ASK.to_owned(), Vec::new()),
+        Why::Unjudged | Why::New => (ASK.to_owned(), all()),
+        Why::NoReason => (ASK.to_owned(), Vec::new()),
         Why::OtherCheck => (
             format!(
                 "Send scope_verdict with the check_id of the newest check for this title, `{}`.",
                 check.id
             ),
-            Vec::new(),
+            all(),
         ),
         Why::OtherWarning => (
             "Confirm the warning_id of the newest check for this title, or judge its candidates.".to_owned(),
-            Vec::new(),
+            all(),
         ),
         Why::Missing(ids) => {
             (format!("Judge every candidate in scope_verdict; missing: {}.", ids.join(", ")), ids.clone())
@@ -190,7 +192,9 @@ impl Opened {
         let Some(warning) = &mut self.warning else { return Ok(outcome) };
         let lapsed = "everything it warned of is over";
         let reason = if settled == Settled::Dismissed { Some(lapsed) } else { self.reason.as_deref() };
-        warning::settle(tx, seat, warning, settled, Some(work), reason).await?;
+        if !warning::settle(tx, seat, warning, settled, Some(work), reason).await? {
+            return Ok(outcome);
+        }
         let details = |automatic: bool| {
             details(json!({
                 "work_id": work.id.as_str(), "reason": reason, "automatic": automatic, "title": work.brief.title,

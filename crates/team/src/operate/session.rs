@@ -150,6 +150,7 @@ pub(super) async fn snapshot(tx: &mut impl TeamTx, seat: &Seat, input: &SessionI
         recent_commits: texts::list("recent_commits", commits.as_ref(), bounds::SNAPSHOT, bounds::COMMIT)?,
         at: seat.now,
     };
+    bounded(&snapshot)?;
     tx.save_snapshot(&snapshot).await?;
     let payload = details(json!({
         "repo": snapshot.repo, "branch": snapshot.branch,
@@ -168,6 +169,26 @@ pub(super) async fn snapshot(tx: &mut impl TeamTx, seat: &Seat, input: &SessionI
         .with("overlaps", overlaps)
         .changed("session.snapshot", &subject, "active", payload)
         .about(&subject))
+}
+
+/// Sees to it that a snapshot is short enough to be compared with many others, and names things without showing them.
+fn bounded(snapshot: &Snapshot) -> Result<(), Invalid> {
+    let Snapshot { dirty_files, unpushed_files, diff_hashes, recent_commits, .. } = snapshot;
+    for (field, list) in [("diff_hashes", diff_hashes), ("recent_commits", recent_commits)] {
+        if list.iter().any(|text| text.contains(['\n', '\r'])) {
+            return Err(Invalid::new(field, "takes a hash and at most one line beside it, never contents"));
+        }
+    }
+    let lists = [dirty_files, unpushed_files, diff_hashes, recent_commits];
+    let bytes: usize = lists.into_iter().flatten().map(|text| text.len().saturating_add(3)).sum();
+    if bytes > bounds::SNAPSHOT_BYTES {
+        let most = bounds::SNAPSHOT_BYTES;
+        let reason = format!(
+            "and the other lists have {bytes} bytes, and at most {most} are taken: leave out what is generated, and older commits"
+        );
+        return Err(Invalid::new("dirty_files", reason));
+    }
+    Ok(())
 }
 
 /// What the agent does, in a few words.

@@ -51,7 +51,7 @@ pub(super) async fn of(tx: &mut impl TeamTx, check: &Check) -> Result<Option<War
     })
 }
 
-/// Settles a warning as its work begins, if it is still open.
+/// Settles a warning, if it is still open; whether it was.
 pub(super) async fn settle(
     tx: &mut impl TeamTx,
     seat: &Seat,
@@ -59,12 +59,16 @@ pub(super) async fn settle(
     settled: Settled,
     work: Option<&Work>,
     reason: Option<&str>,
-) -> Result<(), Stop> {
+) -> Result<bool, Stop> {
+    if warning.settled != Settled::Open {
+        return Ok(false);
+    }
     warning.settled = settled;
     warning.reason = reason.map(str::to_owned);
     warning.work = work.map(|work| work.id.clone());
     warning.settled_at = Some(seat.now);
-    Ok(tx.settle_warning(warning).await?)
+    tx.settle_warning(warning).await?;
+    Ok(true)
 }
 
 /// Puts a warning of one's own aside. It opens no start: what has to be decided about is decided there.

@@ -22,10 +22,14 @@ impl Effort {
         self.spend_on(1);
     }
 
-    fn spend_on(&mut self, steps: usize) {
+    /// Uses so many steps up.
+    pub fn spend_on(&mut self, steps: usize) {
         self.0 = self.0.saturating_sub(u32::try_from(steps).unwrap_or(u32::MAX));
     }
 }
+
+/// How many cells of room are made for the price of one step.
+const CELLS: usize = 64;
 
 /// Places in one that were reached together with places in another.
 struct Seen {
@@ -51,6 +55,8 @@ fn reaches(
     effort: &mut Effort,
     mut steps: impl FnMut(usize, usize, &mut Effort, &mut Vec<(usize, usize)>),
 ) -> bool {
+    // The room for it is work too.
+    effort.spend_on((height + 1).saturating_mul(width + 1) / CELLS);
     let (mut seen, mut ahead) = (Seen::new(height, width), vec![(0, 0)]);
     while let Some((one, two)) = ahead.pop() {
         if (one, two) == (height, width) || effort.is_spent() {

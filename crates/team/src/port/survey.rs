@@ -192,7 +192,8 @@ pub trait Survey: Send {
         &mut self,
         developer: &DeveloperId,
     ) -> impl Future<Output = Kept<Option<SharedContext>>> + Send;
-    /// Warnings since then: of a team all that no later look took the place of, of a developer those that are open.
+    /// Warnings since then: of a team all that no later look took the place of, of a developer those that are open and came of a
+    /// look; what was planned in spite of one is among their plans.
     fn warned(
         &mut self,
         whose: Whose<'_>,

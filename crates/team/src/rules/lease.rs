@@ -17,11 +17,6 @@ pub fn latest_end(now: Timestamp) -> Timestamp {
     now.plus(Duration::from_mins(2 * TTL_MINUTES))
 }
 
-/// Whether a claim that ends then is over.
-pub fn is_over(expires_at: Timestamp, now: Timestamp) -> bool {
-    expires_at <= now || expires_at > latest_end(now)
-}
-
 /// Whether what is claimed in one repository can be what is claimed in another. One that names none is in each.
 pub fn is_same_place(one: &str, other: &str) -> bool {
     one.is_empty() || other.is_empty() || one == other
@@ -54,23 +49,6 @@ mod tests {
     use covenant_model::id::{ClaimId, WorkspaceId};
 
     use super::*;
-
-    #[test]
-    fn a_claim_is_over_when_it_ends_and_where_the_clock_was_put_back_far() {
-        let now = Timestamp::from_millis(1_800_000_000_000);
-        let minutes = Duration::from_mins;
-        for (ends, over) in [
-            (now.minus(minutes(1)), true),
-            (now, true),
-            (now.plus(Duration::from_millis(1)), false),
-            (now.plus(minutes(TTL_MINUTES)), false),
-            (now.plus(minutes(TTL_MINUTES + 1)), false),
-            (now.plus(minutes(2 * TTL_MINUTES)), false),
-            (now.plus(minutes(2 * TTL_MINUTES + 1)), true),
-        ] {
-            assert_eq!(is_over(ends, now), over, "{ends} at {now}");
-        }
-    }
 
     #[test]
     fn a_claim_keeps_out_everybody_but_the_session_that_holds_it() {

@@ -7,7 +7,7 @@ use crate::coordination::Message;
 use crate::port::survey::{Listed, Warned};
 use crate::session::{Session, SharedContext};
 use crate::title::short;
-use crate::work::{Kind, WorkId};
+use crate::work::{Kind, TaskType, WorkId};
 
 /// How much of a title or a reason stands in a sentence, in characters.
 const QUOTED: usize = 160;
@@ -159,6 +159,11 @@ fn agree(doubled: &Doubled<'_>) -> Action {
 
 fn look_again(warned: &Warned) -> Action {
     let (tool, title) = (tool(warned.kind), short(&warned.title, QUOTED));
+    let mut arguments = json!({ "operation": "check", "title": warned.title });
+    if warned.kind == Kind::Task {
+        // It informs, and decides nothing.
+        set(&mut arguments, "task_type", TaskType::Chore.as_str());
+    }
     Action {
         kind: "overlap_warning",
         sentence: format!(
@@ -166,7 +171,7 @@ fn look_again(warned: &Warned) -> Action {
              before you start it."
         ),
         tool,
-        arguments: json!({ "operation": "check", "title": warned.title }),
+        arguments,
     }
 }
 
@@ -176,7 +181,7 @@ fn begin(work: &Listed) -> Action {
     match &work.id {
         WorkId::Task(id) => {
             set(&mut arguments, "planned_task_id", id.as_str());
-            set(&mut arguments, "task_type", work.task_type.map_or("chore", |kind| kind.as_str()));
+            set(&mut arguments, "task_type", work.task_type.unwrap_or(TaskType::Chore).as_str());
         }
         WorkId::Workstream(id) => set(&mut arguments, "workstream_id", id.as_str()),
     }

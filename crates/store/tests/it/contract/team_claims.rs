@@ -5,7 +5,7 @@ use std::time::Duration;
 use covenant_model::id::ClaimId;
 use covenant_team::coordination::{Claim, Ending, Wait};
 use covenant_team::port::{CoordinationTx as _, TeamTx as _};
-use covenant_team::session::Snapshot;
+use covenant_team::session::{Elsewhere, Snapshot, Worktree};
 
 use super::team::{ODD, developer, peopled, session_id, workspace};
 use super::{Bench, at, on_both, seed};
@@ -150,8 +150,27 @@ async fn the_newest_snapshots_of_a_team_are_told(bench: Bench) {
         tx.save_snapshot(snapshot).await.unwrap();
     }
     let team = workspace(1);
-    assert_eq!(tx.worktrees(&team, at(2), 9).await.unwrap(), [snapshot(3), snapshot(2)]);
-    assert_eq!(tx.worktrees(&team, at(0), 1).await.unwrap(), [snapshot(3)]);
+    let worktree = |number: u64| Worktree {
+        developer: developer(1),
+        session: (number == 2).then(|| session_id(1)),
+        repo: format!("repo {number}"),
+        branch: ODD.into(),
+        dirty_files: vec![ODD.into()],
+        unpushed_files: Vec::new(),
+        at: at(number),
+    };
+    let (ours, theirs, session) = (developer(1), developer(2), session_id(1));
+    let wanted =
+        |since: u64, repo, developer, session| Elsewhere { since: at(since), repo, developer, session };
+    for (of, most, expected) in [
+        (wanted(2, "", &theirs, None), 9, vec![worktree(3), worktree(2)]),
+        (wanted(0, "", &theirs, None), 1, vec![worktree(3)]),
+        (wanted(0, "repo 1", &theirs, None), 9, vec![worktree(1)]),
+        (wanted(0, "", &ours, None), 9, vec![worktree(2)]),
+        (wanted(0, "", &ours, Some(&session)), 9, vec![worktree(3), worktree(1)]),
+    ] {
+        assert_eq!(tx.worktrees(&team, of, most).await.unwrap(), expected, "{of:?}");
+    }
 }
 
 on_both!(

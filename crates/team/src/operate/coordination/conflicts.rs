@@ -1,11 +1,11 @@
 //! Who is in the way on paths: claims that cover one of them, and repositories where files of them are changed.
 
-use std::time::Duration;
+use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
 use super::super::people::People;
-use super::super::{Done, moment};
+use super::super::{Done, files, moment};
 use super::expiry::kept;
 use crate::coordination::Claim;
 use crate::input::coordination::Wanted;
@@ -16,15 +16,16 @@ use crate::perform::outcome::{Denied, Outcome, Stop};
 use crate::port::TeamTx;
 use crate::rules::lease::{self, Stance};
 use crate::rules::privacy;
-use crate::session::Snapshot;
+use crate::session::Worktree;
 use crate::work::{Kind, Status};
 
-/// How long the state of a repository counts, how many of them are looked at, and how much is told.
-const RECENT: Duration = Duration::from_hours(24);
-const SNAPSHOTS: u32 = 50;
+/// How many tasks of each standing are looked at, and how much is told.
 const TASKS: u32 = 200;
 const TOLD: usize = 100;
 const FILES: usize = 20;
+
+/// How many characters of a pattern are read for the price of one step of a comparison.
+const READ: usize = 8;
 
 /// A path that somebody wants, and a claim of another session that covers some of the same.
 pub(super) struct Collision<'c> {
@@ -49,6 +50,8 @@ pub(super) fn collisions<'c>(
         if stance == Stance::Own {
             continue;
         }
+        effort.spend_on(claim.paths.iter().map(|path| path.len() / READ + 1).sum());
+        spent(&effort)?;
         let held: Vec<(&str, Pattern)> = claim.paths.iter().map(|path| (path.as_str(), kept(path))).collect();
         for wanted in wanted {
             let first = held.iter().find(|(_, held)| held.meets(&wanted.covers, &mut effort));
@@ -101,74 +104,87 @@ pub(super) async fn check(tx: &mut impl TeamTx, seat: &Seat, input: &Coordinatio
     for collision in collisions.iter().take(TOLD) {
         claims.push(shown(tx, seat, &mut people, collision).await?);
     }
-    let snapshots = tx.worktrees(workspace, seat.now.minus(RECENT), SNAPSHOTS).await?;
+    let elsewhere = tx.worktrees(workspace, files::elsewhere(seat, &repo), files::WORKTREES).await?;
     let mut worktrees = Vec::new();
     let mut effort = Effort::ordinary();
-    for snapshot in snapshots.iter().filter(|snapshot| is_elsewhere(snapshot, &repo, seat)) {
-        let (files, left_out) = touched(snapshot, &wanted, &mut effort);
+    for there in &elsewhere {
+        let (files, left_out) = touched(there, &wanted, &mut effort);
         spent(&effort)?;
         if !files.is_empty() {
-            worktrees.push(worktree(tx, seat, &mut people, snapshot, files, left_out).await?);
+            worktrees.push(worktree(tx, seat, &mut people, there, files, left_out).await?);
         }
     }
-    let tasks = tasks(tx, seat, &mut people, &wanted, &mut effort).await?;
+    let (tasks, all) = tasks(tx, seat, &mut people, &wanted, &mut effort).await?;
+    let all = all && elsewhere.len() < usize::try_from(files::WORKTREES).unwrap_or(usize::MAX);
     let outcome = match (collisions.len(), worktrees.len(), tasks.len()) {
-        (0, 0, 0) => Outcome::ok("Nobody else holds, changes or means to change any of these paths."),
-        (held, changed, meant) => Outcome::warning(
-            format!(
-                "Others are at work on these paths: {held} claims, {changed} worktrees and {meant} tasks."
-            ),
-            "Speak with them before you change these files: operation \"ask\", or claim what is free with \"claim\".",
+        (0, 0, 0) if all => Outcome::ok("Nobody else holds, changes or means to change any of these paths."),
+        (0, 0, 0) => Outcome::ok(
+            "Nobody else holds any of these paths, and of the newest worktrees and tasks none touches them; \
+             there are more than were looked at.",
         ),
+        (held, changed, meant) => {
+            let [held, changed, meant] = [
+                counted(held, "claim", "claims"),
+                counted(changed, "worktree", "worktrees"),
+                counted(meant, "task", "tasks"),
+            ];
+            Outcome::warning(
+                format!("Others are at work on these paths: {held}, {changed} and {meant}."),
+                "Speak with them before you change these files: operation \"ask\", or claim what is free with \"claim\".",
+            )
+        }
     };
     let left_out = collisions.len().saturating_sub(TOLD);
     let outcome = outcome.with("claims", claims).with("worktrees", worktrees).with("tasks", tasks);
-    Ok(outcome.with("left_out", left_out))
+    Ok(outcome.with("left_out", left_out).with("looked_at_all", all))
 }
 
-/// The open tasks of others that mean to touch what these paths cover, those first that changed last.
+/// So many of something.
+fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// The open tasks of others, and of the caller's other sessions, that mean to touch what these paths cover, those first that
+/// changed last; and whether all there are were looked at.
 async fn tasks(
     tx: &mut impl TeamTx,
     seat: &Seat,
     people: &mut People,
     wanted: &[Wanted],
     effort: &mut Effort,
-) -> Result<Vec<Value>, Stop> {
-    let mut told = Vec::new();
+) -> Result<(Vec<Value>, bool), Stop> {
+    let (mut told, mut all) = (Vec::new(), true);
     for status in [Status::Active, Status::Blocked, Status::Planned] {
-        for work in tx.running(&seat.member.workspace, Kind::Task, status, TASKS).await? {
+        let running = tx.running(&seat.member.workspace, Kind::Task, status, TASKS).await?;
+        all = all && running.len() < usize::try_from(TASKS).unwrap_or(usize::MAX);
+        for work in running {
             let covered = |file: &&String| {
                 let file = Pattern::file(file);
                 wanted.iter().any(|wanted| wanted.covers.meets(&file, effort))
             };
             let files: Vec<&String> = work.brief.target_files.iter().filter(covered).take(FILES).collect();
             spent(effort)?;
-            if files.is_empty() || work.developer == seat.member.id || told.len() == TOLD {
+            if files.is_empty() || files::is_same_agent(seat, &work) || told.len() == TOLD {
                 continue;
             }
             told.push(json!({
                 "task_id": work.id.as_str(),
                 "title": work.brief.title,
                 "developer": people.name(tx, seat, &work.developer).await?,
+                "same_developer": work.developer == seat.member.id,
                 "status": work.status.as_str(),
                 "files": files,
             }));
         }
     }
-    Ok(told)
+    Ok((told, all))
 }
 
-/// Whether that is how somebody else's repository looks, or the caller's in another session.
-fn is_elsewhere(snapshot: &Snapshot, repo: &str, seat: &Seat) -> bool {
-    let session = seat.session.as_ref().map(|session| &session.id);
-    let own = snapshot.developer == seat.member.id && snapshot.session.as_ref() == session;
-    !own && lease::is_same_place(&snapshot.repo, repo)
-}
-
-/// The files of a snapshot that these paths cover, each once, and how many more there are.
-fn touched(snapshot: &Snapshot, wanted: &[Wanted], effort: &mut Effort) -> (Vec<Value>, usize) {
-    let dirty = snapshot.dirty_files.iter().map(|file| (file, "dirty"));
-    let unpushed = snapshot.unpushed_files.iter().filter(|file| !snapshot.dirty_files.contains(file));
+/// The files of a worktree that these paths cover, each once, and how many more there are.
+fn touched(there: &Worktree, wanted: &[Wanted], effort: &mut Effort) -> (Vec<Value>, usize) {
+    let dirty = there.dirty_files.iter().map(|file| (file, "dirty"));
+    let known: HashSet<&String> = there.dirty_files.iter().collect();
+    let unpushed = there.unpushed_files.iter().filter(|file| !known.contains(file));
     let covered = dirty.chain(unpushed.map(|file| (file, "unpushed"))).filter(|(file, _)| {
         let file = Pattern::file(file);
         wanted.iter().any(|wanted| wanted.covers.meets(&file, effort))
@@ -182,20 +198,20 @@ async fn worktree(
     tx: &mut impl TeamTx,
     seat: &Seat,
     people: &mut People,
-    snapshot: &Snapshot,
+    there: &Worktree,
     files: Vec<Value>,
     left_out: usize,
 ) -> Result<Value, Stop> {
-    let developer = people.name(tx, seat, &snapshot.developer).await?;
+    let developer = people.name(tx, seat, &there.developer).await?;
     let known = developer != privacy::PRIVATE;
     Ok(json!({
         "developer": developer,
-        "session_id": people.session(seat, &snapshot.developer, snapshot.session.as_ref()),
-        "same_developer": snapshot.developer == seat.member.id,
-        "repo": Some(&snapshot.repo).filter(|_| known),
-        "branch": Some(&snapshot.branch).filter(|_| known),
+        "session_id": people.session(seat, &there.developer, there.session.as_ref()),
+        "same_developer": there.developer == seat.member.id,
+        "repo": Some(&there.repo).filter(|_| known),
+        "branch": Some(&there.branch).filter(|_| known),
         "files": files,
         "files_left_out": left_out,
-        "at": moment(snapshot.at),
+        "at": moment(there.at),
     }))
 }

@@ -150,7 +150,9 @@ pub(in crate::operate) async fn tell(
     let is_ours =
         |claim: &&Claim| session.is_none() || claim.session.is_none() || claim.session.as_ref() == session;
     let ours: Vec<&Claim> = expired.iter().filter(is_ours).collect();
-    for claim in ours.iter().filter(|_| listener == Listener::Agent) {
+    // Whoever calls without a session hears of all, and leaves each session to hear of its own.
+    let is_heard = |claim: &&&Claim| claim.session.is_none() || claim.session.as_ref() == session;
+    for claim in ours.iter().filter(is_heard).filter(|_| listener == Listener::Agent) {
         tx.mark_told(&claim.id, seat.now).await?;
     }
     if !ours.is_empty() {

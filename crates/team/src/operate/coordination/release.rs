@@ -50,7 +50,7 @@ async fn parts(tx: &mut impl TeamTx, seat: &Seat, input: &CoordinationInput) -> 
     let open = tx.own_claims(&seat.member.id).await?;
     let here = seat.session.as_ref().map(|session| &session.id);
     // What another session holds is its own to release, or anybody's of that developer by `claim_id`.
-    let ours = |claim: &Claim| here.is_none() || claim.session.is_none() || claim.session.as_ref() == here;
+    let ours = |claim: &Claim| claim.session.is_none() || claim.session.as_ref() == here;
     let there = |claim: &Claim| repo.is_empty() || claim.repo == repo;
     for mut claim in open.into_iter().filter(|claim| ours(claim) && there(claim)) {
         let (gone, left): (Vec<String>, Vec<String>) =

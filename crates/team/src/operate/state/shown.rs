@@ -99,15 +99,16 @@ pub(super) fn warned(warned: &Warned, faces: &Faces) -> Value {
 
 /// A published context, in its beginning: `get_context` has the rest.
 pub(super) fn context(context: &SharedContext, faces: &Faces) -> Value {
-    let session = context.session.as_ref().filter(|_| !faces.is_hidden(&context.developer));
+    let hidden = faces.is_hidden(&context.developer);
+    let session = context.session.as_ref().filter(|_| !hidden);
     json!({
         "context_id": context.id.as_str(),
         "developer": faces.owner(&context.developer),
         "session_id": session.map(AgentSessionId::as_str),
         "title": context.body.title,
         "summary": short(&context.body.summary, TEXT),
-        "repo": context.body.repo,
-        "branch": context.body.branch,
+        "repo": Some(&context.body.repo).filter(|_| !hidden),
+        "branch": Some(&context.body.branch).filter(|_| !hidden),
         "created_at": moment(context.created_at),
         "expires_at": moment(context.expires_at),
     })
