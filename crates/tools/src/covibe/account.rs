@@ -1,7 +1,7 @@
 //! Keeps account of calls that came to nothing: each is written down, and of a flood the number.
 
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use covenant_gate::Clock;
@@ -20,6 +20,9 @@ const AT_A_TIME: usize = 64;
 /// How many calls that came too often are written down in a second: whoever is held to a limit may not write as much as they
 /// like for that. Of more the number is kept.
 const LIMITED: u32 = 10;
+
+/// For how many callers that number is kept apart; those of more are counted as nobody's.
+const CALLERS: usize = 1024;
 
 /// What such calls are called.
 const LIMITED_CODE: &str = "rate_limited";
@@ -47,14 +50,14 @@ pub(super) struct Account {
     clock: Arc<dyn Clock>,
     room: Semaphore,
     pace: Mutex<Pace>,
-    uncounted: AtomicU64,
+    /// How many calls of each caller were not written down one by one.
+    uncounted: Mutex<HashMap<Option<Principal>, u64>>,
 }
 
 impl Account {
     pub(super) fn new(records: Arc<dyn Records>, clock: Arc<dyn Clock>) -> Arc<Self> {
         let pace = Mutex::new(Pace { since: clock.now(), written: 0 });
-        let (room, uncounted) = (Semaphore::new(AT_A_TIME), AtomicU64::new(0));
-        Arc::new(Self { records, clock, room, pace, uncounted })
+        Arc::new(Self { records, clock, room: Semaphore::new(AT_A_TIME), pace, uncounted: Mutex::default() })
     }
 
     pub(super) fn records(&self) -> &dyn Records {
@@ -69,26 +72,78 @@ impl Account {
     pub(super) async fn note(&self, principal: Option<Principal>, mut call: Unserved) {
         let is_due = call.code != LIMITED_CODE || self.pace.lock().takes(self.clock.now());
         let Some(_room) = is_due.then(|| self.room.try_acquire().ok()).flatten() else {
-            self.uncounted.fetch_add(1, Ordering::Relaxed);
+            self.count(principal, 1);
             return;
         };
-        let more = self.uncounted.swap(0, Ordering::Relaxed);
+        let more = self.uncounted.lock().remove(&principal).unwrap_or(0);
         if more > 0 {
             call.details.insert("calls_before".to_owned(), Value::from(more));
         }
-        if let Err(fault) = self.records.unserved(principal, call, self.clock.now()).await {
-            self.uncounted.fetch_add(more.saturating_add(1), Ordering::Relaxed);
+        if let Err(fault) = self.records.unserved(principal.clone(), call, self.clock.now()).await {
+            self.count(principal, more.saturating_add(1));
             tracing::error!(
                 cause = fault.cause(),
                 "a call of a team's tool could not be written down: {fault}"
             );
         }
     }
+
+    /// Keeps that so many calls of that caller were not written down, until one is.
+    fn count(&self, principal: Option<Principal>, calls: u64) {
+        let mut uncounted = self.uncounted.lock();
+        let known = uncounted.len() < CALLERS || uncounted.contains_key(&principal);
+        let count = uncounted.entry(principal.filter(|_| known)).or_default();
+        *count = count.saturating_add(calls);
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use covenant_gate::SystemClock;
+    use covenant_gate::ports::Answer;
+    use covenant_model::envelope::Status;
+    use covenant_team::{Outcome, Request};
+    use serde_json::Map;
+
     use super::*;
+
+    /// What was written down: whose call, and of how many before it.
+    #[derive(Default)]
+    struct Book(Mutex<Vec<(Option<Principal>, u64)>>);
+
+    impl Records for Book {
+        fn perform(&self, _request: Request) -> Answer<'_, Outcome> {
+            unreachable!("only calls that come to nothing are noted here")
+        }
+
+        fn unserved(&self, principal: Option<Principal>, call: Unserved, _at: Timestamp) -> Answer<'_, ()> {
+            let before = call.details.get("calls_before").and_then(Value::as_u64).unwrap_or(0);
+            self.0.lock().push((principal, before));
+            Box::pin(async { Ok(()) })
+        }
+    }
+
+    #[tokio::test]
+    async fn of_a_flood_the_number_is_told_of_whoever_made_it() {
+        let book = Arc::new(Book::default());
+        let account = Account::new(Arc::clone(&book) as Arc<dyn Records>, Arc::new(SystemClock));
+        let who = |name: &str| Some(format!("dev:{name}").parse::<Principal>().unwrap());
+        let note = async |name: &str| {
+            let (call, status) = ("covibe_task".to_owned(), Status::Error);
+            let call = Unserved { call, status, code: "denied", session: None, details: Map::new() };
+            account.note(who(name), call).await;
+        };
+        let all = account.room.acquire_many(u32::try_from(AT_A_TIME).unwrap()).await.unwrap();
+        for name in ["ada", "bob", "ada"] {
+            note(name).await;
+        }
+        drop(all);
+        for name in ["eve", "ada", "bob", "ada"] {
+            note(name).await;
+        }
+        let told = [("eve", 0), ("ada", 2), ("bob", 1), ("ada", 0)].map(|(name, before)| (who(name), before));
+        assert_eq!(*book.0.lock(), told);
+    }
 
     #[test]
     fn of_calls_that_came_too_often_few_are_written_down_each_second() {
