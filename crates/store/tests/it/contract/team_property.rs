@@ -14,6 +14,7 @@ use covenant_team::Request;
 use covenant_team::event::Log;
 use covenant_team::input::{Call, Tool};
 use covenant_team::port::TeamTx as _;
+use covenant_team::session::{Session, SharedContext};
 use covenant_team::work::{Kind, Work, WorkId};
 use serde_json::{Map, Value, json};
 
@@ -39,6 +40,8 @@ impl Dice {
 /// Everything there is to see.
 struct Seen {
     works: BTreeMap<String, Work>,
+    sessions: BTreeMap<String, Session>,
+    contexts: BTreeMap<String, SharedContext>,
     logs: BTreeMap<&'static str, Vec<TeamEvent>>,
 }
 
@@ -88,13 +91,20 @@ impl Play {
                 works.insert(id.clone(), work);
             }
         }
+        let (mut sessions, mut contexts) = (BTreeMap::new(), BTreeMap::new());
+        for id in self.sessions.keys() {
+            sessions.extend(tx.session(&id.parse().unwrap()).await.unwrap().map(|kept| (id.clone(), kept)));
+        }
+        for id in &self.contexts {
+            contexts.extend(tx.context(&id.parse().unwrap()).await.unwrap().map(|kept| (id.clone(), kept)));
+        }
         drop(tx);
         let mut logs = BTreeMap::new();
         for log in Log::ALL {
             let wanted = EventsWanted { log, workspace: None, developer: None, after: None, limit: 40 };
             logs.insert(log.as_str(), self.store.team_events(wanted).await.unwrap());
         }
-        Seen { works, logs }
+        Seen { works, sessions, contexts, logs }
     }
 
     /// Mostly the id of something open of the player's own; else one that somebody was given, or nobody.
@@ -262,6 +272,11 @@ async fn each_call_and_each_change_is_written_down_once_and_nobody_touches_what_
     assert!(events.len() > 10, "the dice are no test: there are only {events:?}");
 }
 
+/// What is new, or other than it was.
+fn differing<'s, T: PartialEq>(before: &BTreeMap<String, T>, after: &'s BTreeMap<String, T>) -> Vec<&'s T> {
+    after.iter().filter(|(id, now)| before.get(*id) != Some(now)).map(|(_, now)| now).collect()
+}
+
 fn holds(told: &str, player: &str, status: Told, before: &Seen, after: &Seen, play: &Play) {
     let new = |log: &str| {
         let known: BTreeSet<&str> = before.logs[log].iter().map(|event| event.id.as_str()).collect();
@@ -273,17 +288,14 @@ fn holds(told: &str, player: &str, status: Told, before: &Seen, after: &Seen, pl
     assert_eq!(usage[0].status, status.as_str(), "{told}");
     for event in work.iter().chain(&usage).chain(&feedback) {
         assert_eq!(event.developer.as_deref(), Some(player), "{told}");
+        assert!(json!(event.payload).to_string().len() <= 8192, "{told}: too much is written down");
         if let Some(session) = &event.session_id {
             assert_eq!(play.sessions.get(session.as_str()), Some(&player), "{told}: a session of another");
         }
     }
     assert_eq!(feedback.len(), usize::from(matches!(status, Told::Warning | Told::Blocked)), "{told}");
-    let changed: BTreeSet<&str> = after
-        .works
-        .iter()
-        .filter(|(id, work)| before.works.get(*id).is_none_or(|was| was != *work))
-        .map(|(id, _)| id.as_str())
-        .collect();
+    let changed: BTreeSet<&str> =
+        differing(&before.works, &after.works).into_iter().map(|work| work.id.as_str()).collect();
     let mut subjects: Vec<&str> = work
         .iter()
         .filter(|event| changes(event))
@@ -298,8 +310,17 @@ fn holds(told: &str, player: &str, status: Told, before: &Seen, after: &Seen, pl
     for id in changed {
         assert_eq!(after.works[id].developer, owner(player), "{told}: touched what is another's");
     }
+    let (sessions, contexts) =
+        (differing(&before.sessions, &after.sessions), differing(&before.contexts, &after.contexts));
+    for session in &sessions {
+        assert_eq!(session.developer, owner(player), "{told}: touched another's session");
+    }
+    for context in &contexts {
+        assert_eq!(context.developer, owner(player), "{told}: touched another's context");
+    }
     if status == Told::Error {
-        assert!(work.is_empty(), "{told}: an error that changed something");
+        let kept = work.is_empty() && sessions.is_empty() && contexts.is_empty();
+        assert!(kept, "{told}: an error that changed something");
     }
 }
 
