@@ -143,7 +143,9 @@ fn a_start_is_opened_by_a_verdict_on_every_candidate() {
         }
         for bad in [
             json!([{"candidate_id": "task_aaaaaaaaaaaaaaaa", "same_scope": false, "reason": "x"}]),
-            json!([{"candidate_id": theirs, "same_scope": false}, {"candidate_id": theirs, "same_scope": true}]),
+            json!([{"candidate_id": theirs, "same_scope": false, "reason": "x"}, {"candidate_id": theirs, "same_scope": true}]),
+            json!([{"candidate_id": theirs, "same_scope": false}]),
+            json!([{"candidate_id": theirs, "same_scope": false, "reason": " "}]),
             json!([{"candidate_id": theirs}]),
             json!([{"candidate_id": theirs, "same_scope": "no"}]),
             json!("no"),

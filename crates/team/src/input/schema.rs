@@ -130,7 +130,7 @@ fn work() -> Value {
                 "properties": {
                     "candidate_id": text(bounds::KEY, "The id of a candidate of the check."),
                     "same_scope": { "type": "boolean", "description": "Whether it is the same work as yours." },
-                    "reason": brief(bounds::REASON, "Why."),
+                    "reason": brief(bounds::REASON, "Why. Required where it is not the same."),
                 },
                 "required": ["candidate_id", "same_scope"],
                 "additionalProperties": false,

@@ -79,12 +79,18 @@ fn verdicts(input: &WorkInput) -> Result<Option<Vec<Verdict>>, Invalid> {
         let reason = format!("has {} items, and at most {most} are taken", verdicts.len());
         return Err(Invalid::new("scope_verdict", reason));
     }
-    for (at, verdict) in verdicts.iter().enumerate() {
-        texts::optional(&format!("scope_verdict[{at}].reason"), Some(&verdict.reason), bounds::REASON)?;
-        let field = format!("scope_verdict[{at}].candidate_id");
-        texts::required(&field, Some(&verdict.candidate_id), bounds::KEY)?;
-    }
-    Ok(Some(verdicts.clone()))
+    let within = |(at, verdict): (usize, &Verdict)| {
+        let field = |name: &str| format!("scope_verdict[{at}].{name}");
+        let candidate_id = texts::required(&field("candidate_id"), Some(&verdict.candidate_id), bounds::KEY)?;
+        // That it is the same is confirmed with a reason of its own.
+        let reason = if verdict.same_scope {
+            texts::optional(&field("reason"), Some(&verdict.reason), bounds::REASON)?.unwrap_or_default()
+        } else {
+            texts::required(&field("reason"), Some(&verdict.reason), bounds::REASON)?
+        };
+        Ok(Verdict { candidate_id, reason, ..verdict.clone() })
+    };
+    verdicts.iter().enumerate().map(within).collect::<Result<_, Invalid>>().map(Some)
 }
 
 /// What is told to whoever may not start yet. Where the second look found what the first did not, it counts as a look of its own.
