@@ -57,6 +57,20 @@ fn a_refused_call_of_a_teams_tool_ends_like_that_of_any_other() {
 }
 
 #[test]
+fn a_tool_that_does_several_things_is_shown_in_tables() {
+    let home = unhurried();
+    let _daemon = home.up();
+    let shown = home.run(&["tools", "show", "covibe_task"]).ok();
+    assert!(shown.stdout.contains("complete       task_id, result_summary\n"), "{shown:?}");
+    assert!(shown.stdout.contains("low | normal | high | urgent"), "{shown:?}");
+    assert!(shown.stdout.lines().count() < 60 && shown.stderr.contains("--json"), "{shown:?}");
+    assert!(
+        home.run(&["tools", "show", "covibe_task", "--json"]).ok().json()["inputSchema"]["if"].is_object()
+    );
+    assert!(home.run(&["tools", "show", "echo"]).ok().stdout.contains("\"properties\""));
+}
+
+#[test]
 fn events_say_what_the_work_is_called() {
     let home = unhurried();
     let _daemon = home.up();

@@ -1,5 +1,7 @@
 //! `covenant tools`: what tools there are, and calling one.
 
+mod operations;
+
 use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -29,7 +31,8 @@ Examples:
   covenant tools list --json          # exactly an MCP tools/list result";
 const SHOW: &str = "\
 Examples:
-  covenant tools show echo            # what it does, what arguments it takes";
+  covenant tools show echo            # what it does, what arguments it takes
+  covenant tools show echo --json     # with the whole schemas";
 const SEARCH: &str = "\
 Examples:
   covenant tools search read file     # every word in the name or description";
@@ -203,6 +206,15 @@ impl Show {
         let description = member(&tool, "description");
         if !description.is_empty() {
             print::line(&format!("\n{}", escape_block(description)))?;
+        }
+        if let Some(operations) = tool.get("inputSchema").and_then(operations::Operations::of) {
+            print::line(&format!("\n{}\n", escape_block(operations.about())))?;
+            operations.show()?;
+            print::note(&format!(
+                "the schemas of arguments and result: covenant tools show {} --json",
+                self.name
+            ));
+            return Ok(Exit::Done);
         }
         for (heading, schema) in [("arguments", "inputSchema"), ("result", "outputSchema")] {
             if let Some(schema) = tool.get(schema) {
