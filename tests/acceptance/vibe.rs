@@ -28,3 +28,4 @@ mod streams;
 mod tasks;
 mod throng;
 mod troubles;
+mod typed;

@@ -141,10 +141,10 @@ impl Team {
             |place: usize, time| times.get_mut(place).into_iter().for_each(|times| times.push(time));
         for _ in 0..ROUNDS {
             note(0, measured(&self.store, Tool::Task, about(&mut self.dice, "plan")).await?.1);
-            let mut call = about(&mut self.dice, "check");
-            note(1, measured(&self.store, Tool::Task, call.clone()).await?.1);
-            call["operation"] = json!("start");
-            let (started, time) = measured(&self.store, Tool::Task, call).await?;
+            let check = about(&mut self.dice, "check");
+            let start = started(&check);
+            note(1, measured(&self.store, Tool::Task, check).await?.1);
+            let (started, time) = measured(&self.store, Tool::Task, start).await?;
             note(2, time);
             let id = text(&started, "task_id");
             let blocked = json!({"operation": "update", "task_id": id, "status": "blocked"});
@@ -184,10 +184,10 @@ impl Team {
                 for _ in 0..STEPS {
                     let beat = json!({"operation": "heartbeat", "session_id": session});
                     says(&store, Tool::Session, beat).await?;
-                    let mut call = about(&mut dice, "check");
-                    says(&store, Tool::Task, call.clone()).await?;
-                    call["operation"] = json!("start");
-                    let id = text(&says(&store, Tool::Task, call).await?, "task_id");
+                    let check = about(&mut dice, "check");
+                    let start = started(&check);
+                    says(&store, Tool::Task, check).await?;
+                    let id = text(&says(&store, Tool::Task, start).await?, "task_id");
                     let end = json!({"operation": "complete", "task_id": id, "result_summary": "done"});
                     says(&store, Tool::Task, end).await?;
                 }

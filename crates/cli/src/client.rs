@@ -305,13 +305,13 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Failur
     })
 }
 
+/// What to do about a token in the environment that opens nothing: whose it was is not known any more.
+pub(crate) const NEW_TOKEN: &str = "unset COVENANT_TOKEN to act as yourself, or make a new one: for a developer with \
+     covenant tokens create --for HANDLE, for a client with covenant clients add NAME";
+
 /// What is said where the token in the environment opens nothing.
 pub(crate) fn bad_token() -> Failure {
-    Failure::new(
-        Exit::Refused,
-        "the token in COVENANT_TOKEN is not valid here, or was revoked",
-        "unset COVENANT_TOKEN to act as yourself, or add the client anew: covenant clients add NAME",
-    )
+    Failure::new(Exit::Refused, "the token in COVENANT_TOKEN is not valid here, or was revoked", NEW_TOKEN)
 }
 
 fn gone() -> Failure {

@@ -147,6 +147,12 @@ impl Failure {
         }
     }
 
+    /// A refusal that was told in a tool's own words.
+    pub(crate) fn refusal(code: String, message: String, help: String) -> Self {
+        let exit = Exit::of(&code, StatusCode::INTERNAL_SERVER_ERROR);
+        Self { code: code.into(), ..Self::new(exit, message, help) }
+    }
+
     /// Standard output could not be written. A reader that has gone away (`| head`) is no failure.
     pub(crate) fn output(error: &std::io::Error) -> Self {
         if error.kind() == std::io::ErrorKind::BrokenPipe {

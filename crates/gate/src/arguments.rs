@@ -1,7 +1,9 @@
-//! Arguments that satisfy their tool's schema. Reasons name the place and the rule, never the value.
+//! Arguments that satisfy their tool's schema. Reasons name the place and the rule, and never the value, but for a short
+//! word where one of a few was wanted.
 
 use std::sync::Arc;
 
+use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value};
 
 use crate::refusal::Refusal;
@@ -78,7 +80,12 @@ fn check(entry: &Entry, value: Value) -> Result<Arguments, Refusal> {
     let mut errors = entry.validator.iter_errors(&value).map(|error| {
         let place = error.instance_path().to_string();
         let place = if place.is_empty() { "arguments".to_owned() } else { format!("`{place}`") };
-        format!("{place}: {}", error.masked())
+        match error.kind() {
+            ValidationErrorKind::Enum { options } => {
+                format!("{place}: {}", choice(error.instance(), options))
+            }
+            _ => format!("{place}: {}", error.masked()),
+        }
     });
     let found: Vec<String> = errors.by_ref().take(3).collect();
     drop(errors);
@@ -86,6 +93,38 @@ fn check(entry: &Entry, value: Value) -> Result<Arguments, Refusal> {
         Value::Object(arguments) if found.is_empty() => Ok(Arguments(arguments)),
         _ => Err(invalid(entry, &found.join("; "))),
     }
+}
+
+/// How many of the values that would do are named, and how long each of them may be.
+const CHOICES: usize = 20;
+const CHOICE: usize = 60;
+
+/// The longest word that is told again: what is longer may be something else that came to the wrong place.
+const WORD: usize = 24;
+
+/// That a value is none of those that would do, and which those are.
+fn choice(given: &Value, options: &Value) -> String {
+    let is_word = |word: &str| {
+        (1..=WORD).contains(&word.len())
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+    };
+    let given = match given {
+        Value::String(word) if is_word(word) => format!("\"{word}\""),
+        _ => "value".to_owned(),
+    };
+    let options: Vec<String> =
+        options.as_array().map(|all| all.iter().map(Value::to_string).collect()).unwrap_or_default();
+    let named: Vec<&str> = options
+        .iter()
+        .map(String::as_str)
+        .filter(|option| option.chars().count() <= CHOICE)
+        .take(CHOICES)
+        .collect();
+    let more = match options.len().saturating_sub(named.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{given} is not one of {}{more}", named.join(", "))
 }
 
 fn invalid(entry: &Entry, reason: &str) -> Refusal {
@@ -144,6 +183,24 @@ mod tests {
         assert!(check.await.is_ok());
         let wrong = map(&json!({"n": vec!["x"; 20_000]}));
         assert!(validate(&entry, wrong).await.unwrap_err().to_string().contains("`/n/0`"));
+    }
+
+    #[tokio::test]
+    async fn a_value_that_is_none_of_a_few_is_told_all_of_them() {
+        let words: Vec<String> = (0..20).map(|number| format!("w{number}")).collect();
+        let entry =
+            entry(json!({"properties": {"w": {"enum": words}, "long": {"enum": ["y".repeat(80), 7]}}}));
+        let told = async |arguments: Value| validate(&entry, map(&arguments)).await.unwrap_err().to_string();
+        let all = words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
+        let refusal = told(json!({"w": "nope"})).await;
+        assert_eq!(refusal, format!("invalid arguments for `far__tool`: `/w`: \"nope\" is not one of {all}"));
+        // What may be a secret that came to the wrong place is not told again.
+        for value in [json!("cv_oksYyxTm6OHQ7wkwjHzTk7Xq"), json!("a b"), json!(""), json!({"a": 1})] {
+            let refusal = told(json!({"w": value})).await;
+            assert!(refusal.contains("`/w`: value is not one of \"w0\", "), "{refusal}");
+        }
+        let refusal = told(json!({"long": "x"})).await;
+        assert!(refusal.ends_with("\"x\" is not one of 7 and 1 more"), "{refusal}");
     }
 
     #[tokio::test]

@@ -14,6 +14,9 @@ const MEMBER: &str = "only an admin of it may, or the operator";
 /// Why an agent does not, whoever it works for: what one token makes would outlive that token.
 const AGENT: &str = "its token was made for an agent, and with those only calls are made";
 
+/// Why nobody else acts for the operator's developer.
+const LOCAL: &str = "`local` is the operator, and the tokens of `local` are the operator's own";
+
 /// Proof that somebody may act for developers, and from where they ask.
 #[derive(Debug, Clone)]
 pub struct Steward {
@@ -79,6 +82,12 @@ impl Gate {
     pub(crate) fn may_administer(&self, steward: &Steward) -> Result<(), Refusal> {
         self.may_change(steward)?;
         if steward.is_member() { Err(self.not_admin(steward, MEMBER)) } else { Ok(()) }
+    }
+
+    /// That they may not act for that developer, whom they may know of.
+    pub(crate) fn may_not_act_for(&self, steward: &Steward, developer: &Developer) -> Refusal {
+        let local = developer.handle == Handle::local() && !steward.is_member();
+        self.not_admin(steward, if local { LOCAL } else { MEMBER })
     }
 
     fn not_admin(&self, steward: &Steward, why: &'static str) -> Refusal {

@@ -76,13 +76,22 @@ fn what_a_private_developer_calls_an_agent_is_not_told_to_teammates() {
     let (eve, bob) = (token("eve"), token("bob"));
     let start = json!({"operation": "start", "agent_name": "Eve's helper"});
     let session = call(daemon.port(), &eve, "covibe_session", &start)["data"]["session_id"].clone();
-    for kind in ["work", "usage"] {
+    // What she is told of her own earlier plan calls her by her handle.
+    let title = "Retry failed uploads with exponential backoff";
+    let plan = json!({"operation": "plan", "title": title, "task_type": "bug", "session_id": session});
+    call(daemon.port(), &eve, "covibe_task", &plan);
+    let check = json!({"operation": "check", "title": title, "task_type": "bug"});
+    let body = json!({"tool": "covibe_task", "arguments": check}).to_string();
+    let (_, told) = post(daemon.port(), &eve, &body);
+    assert_eq!((&told["status"], &told["data"]["matches"][0]["owner"]), (&json!("warning"), &json!("eve")));
+    for kind in ["work", "usage", "feedback"] {
         let events = |who: &str| {
             let asked = home.command(&["team", "events", "--kind", kind, "--json"]);
             asked.env("COVENANT_TOKEN", who).run().ok().stdout
         };
         let (own, others) = (events(&eve), events(&bob));
-        assert!(own.contains(session.as_str().unwrap()) && others.contains("@private"), "{own} {others}");
+        let of_hers = if kind == "feedback" { "\"eve\"" } else { session.as_str().unwrap() };
+        assert!(own.contains(of_hers) && others.contains("@private"), "{own} {others}");
         for told in [session.as_str().unwrap(), "Eve's helper", "eves-laptop", "eve\""] {
             assert!(!others.contains(told), "{told}: {others}");
         }

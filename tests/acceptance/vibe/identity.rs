@@ -139,7 +139,7 @@ fn tokens_have_a_type_and_labels_that_differ() {
     let _daemon = home.up();
     let made = home.run(&["tokens", "create", "--agent-type", "claude-code", "--json"]).ok().json();
     let members: Vec<&String> = made.as_object().unwrap().keys().collect();
-    assert_eq!(members, ["id", "token"]);
+    assert_eq!(members, ["developer", "id", "label", "token"]);
     for kind in ["claude-code", "codex", "cursor", "claude-code"] {
         token(&home, &["--agent-type", kind]);
     }
@@ -180,7 +180,12 @@ fn an_admin_acts_for_their_workspace_and_a_member_for_themselves() {
             assert!(refused.stderr.contains(&format!("there is no valid token {id}")), "{refused:?}");
         }
         for handle in ["eve", "local", "nobody"] {
+            // Of `local`, whom everybody of the workspace sees, it is said whose the tokens are.
             for arguments in [["tokens", "create", "--for"], ["tokens", "list", "--for"]] {
+                if handle == "local" {
+                    by(&home, &ada, &[&arguments[..], &[handle]].concat()).exits(3);
+                    continue;
+                }
                 let refused = by(&home, &ada, &[&arguments[..], &[handle]].concat()).exits(2);
                 assert!(refused.stderr.contains(&format!("there is no developer `{handle}`")), "{refused:?}");
             }
@@ -200,7 +205,7 @@ fn an_admin_acts_for_their_workspace_and_a_member_for_themselves() {
         for id in foreign.into_iter().chain([adas.as_str()]) {
             by(&home, &mia, &["tokens", "revoke", id]).exits(2);
         }
-        by(&home, &mia, &["tokens", "create", "--for", "ada"]).exits(2);
+        by(&home, &mia, &["tokens", "create", "--for", "ada"]).exits(3);
         for arguments in [["team", "invite", "spy"], ["team", "remove", "mia"]] {
             let refused = by(&home, &mia, &arguments).exits(3);
             assert!(refused.stderr.contains("only an admin of it may"), "{refused:?}");

@@ -6,7 +6,7 @@ use covenant_model::action::ActionPattern;
 use covenant_model::api::{ExplainBody, Explanation, Granted, NewGrant, Removed};
 use covenant_model::constraint::Constraints;
 use covenant_model::grant::{Approval, Grant as Given};
-use covenant_model::id::GrantId;
+use covenant_model::id::{BadId, GrantId};
 use covenant_model::principal::{Principal, Subject};
 use serde_json::{Map, Value};
 
@@ -96,7 +96,14 @@ pub(crate) struct List {}
 #[command(after_help = REVOKE)]
 pub(crate) struct Revoke {
     /// The grant's id.
+    #[arg(value_parser = grant)]
     id: GrantId,
+}
+
+/// Reads the id of a grant.
+fn grant(text: &str) -> Result<GrantId, String> {
+    text.parse()
+        .map_err(|error: BadId| format!("{error}; see which there are with: covenant capabilities list"))
 }
 
 /// Say whether a call would be allowed, by which grant, or what is missing.

@@ -47,8 +47,9 @@ Examples:
 
 They may then use the tools of teams (an ordinary grant, tool.call.covibe_*),
 and you can make them a token: covenant tokens create --for ada
-On the link they choose a password to sign in with; it is good once, for seven
-days. With --again the earlier link ends, and they choose a password anew.";
+On the link they choose how they sign in; it is good once, for seven days. With
+--again the earlier link ends, and they choose anew: that ends their sessions,
+and their tokens without a type.";
 const MEMBERS: &str = "\
 Examples:
   covenant team members
@@ -225,8 +226,14 @@ impl Invite {
         let workspace = print::escape(invited.workspace.as_str());
         print::line(&format!("{handle} is {} of {workspace}", as_what(invited.role)))?;
         print::line(&print::escape(&invited.link))?;
+        if self.again {
+            print::note(&format!(
+                "The earlier link has ended. Once {handle} uses this one, every other way in ends, and with it \
+                 {handle}'s sessions and the tokens that were not made for an agent."
+            ));
+        }
         print::note(&format!(
-            "On this link {handle} chooses a password, once, until {}; give it to nobody else.",
+            "On this link {handle} chooses how they sign in, once, until {}; give it to nobody else.",
             short(&invited.link_expires_at.to_string())
         ));
         print::note(&format!("give their agents a token each: covenant tokens create --for {handle}"));
@@ -259,7 +266,7 @@ impl Events {
             print::note("nothing happened yet");
             return Ok(Exit::Done);
         }
-        let mut table = Table::new(&["AT", "DEVELOPER", "EVENT", "STATUS", "SUBJECT"]);
+        let mut table = Table::new(&["AT", "DEVELOPER", "EVENT", "STATUS", "SUBJECT", "ABOUT"]);
         for event in &events {
             table.row([
                 short(&event.at.to_string()).into(),
@@ -267,11 +274,17 @@ impl Events {
                 event.event.as_str().into(),
                 event.status.as_str().into(),
                 event.subject_id.as_deref().unwrap_or("-").into(),
+                about(event).into(),
             ]);
         }
         table.print()?;
         Ok(Exit::Done)
     }
+}
+
+/// What the work is called that an event is about, where it says so.
+fn about(event: &TeamEvent) -> &str {
+    event.payload_json.get("title").and_then(serde_json::Value::as_str).unwrap_or_default()
 }
 
 fn summary(setting: &Setting) -> Result<Exit, Failure> {

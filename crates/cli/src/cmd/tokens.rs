@@ -5,7 +5,6 @@ use covenant_model::api::{NewToken, Removed, TokenEntry, TokenMade};
 use covenant_model::id::TokenId;
 use covenant_model::principal::AgentType;
 use covenant_model::team::Label;
-use serde_json::json;
 
 use crate::client::segment;
 use crate::cmd::capabilities::short;
@@ -120,8 +119,7 @@ impl Create {
         let body = NewToken { developer: self.developer, label: self.label, agent_type };
         let made: TokenMade = setting.client()?.post("/api/v1/tokens", &body)?;
         if setting.json() {
-            let document = json!({"id": made.id, "token": made.token});
-            print::json(&document).map_err(|failure| lost(&made, &failure))?;
+            print::json(&made).map_err(|failure| lost(&made, &failure))?;
             return Ok(Exit::Done);
         }
         print::line(&made.token).map_err(|failure| lost(&made, &failure))?;
@@ -155,7 +153,7 @@ impl List {
             return Ok(Exit::Done);
         }
         if tokens.is_empty() {
-            print::note("no developer has a token; make one with: covenant tokens create");
+            print::note(&none(self.developer.as_deref()));
             return Ok(Exit::Done);
         }
         let mut table = Table::new(&["ID", "DEVELOPER", "LABEL", "TYPE", "CREATED", "REVOKED"]);
@@ -174,6 +172,16 @@ impl List {
     }
 }
 
+/// That there are none, and how one is made.
+fn none(developer: Option<&str>) -> String {
+    match developer {
+        Some(handle) => {
+            format!("{handle} has no token; make one with: covenant tokens create --for {handle}")
+        }
+        None => "there is no token that you may see; make one with: covenant tokens create".to_owned(),
+    }
+}
+
 impl Revoke {
     fn run(&self, setting: &Setting) -> Result<Exit, Failure> {
         let removed: Removed = setting.client()?.delete(&format!("/api/v1/tokens/{}", self.id))?;
@@ -189,6 +197,13 @@ impl Revoke {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn that_somebody_has_no_token_is_said_of_them_alone() {
+        let bob = "bob has no token; make one with: covenant tokens create --for bob";
+        assert_eq!(none(Some("bob")), bob);
+        assert!(none(None).starts_with("there is no token that you may see"));
+    }
 
     #[test]
     fn a_token_that_reached_nobody_is_a_failure_with_the_way_out() {

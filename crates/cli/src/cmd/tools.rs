@@ -1,10 +1,13 @@
 //! `covenant tools`: what tools there are, and calling one.
 
+mod operations;
+
 use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use covenant_model::api::CallBody;
+use covenant_model::envelope::Envelope;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -28,7 +31,8 @@ Examples:
   covenant tools list --json          # exactly an MCP tools/list result";
 const SHOW: &str = "\
 Examples:
-  covenant tools show echo            # what it does, what arguments it takes";
+  covenant tools show echo            # what it does, what arguments it takes
+  covenant tools show echo --json     # with the whole schemas";
 const SEARCH: &str = "\
 Examples:
   covenant tools search read file     # every word in the name or description";
@@ -203,6 +207,15 @@ impl Show {
         if !description.is_empty() {
             print::line(&format!("\n{}", escape_block(description)))?;
         }
+        if let Some(operations) = tool.get("inputSchema").and_then(operations::Operations::of) {
+            print::line(&format!("\n{}\n", escape_block(operations.about())))?;
+            operations.show()?;
+            print::note(&format!(
+                "the schemas of arguments and result: covenant tools show {} --json",
+                self.name
+            ));
+            return Ok(Exit::Done);
+        }
         for (heading, schema) in [("arguments", "inputSchema"), ("result", "outputSchema")] {
             if let Some(schema) = tool.get(schema) {
                 let text = serde_json::to_string_pretty(schema).unwrap_or_default();
@@ -228,7 +241,10 @@ impl Call {
         } else {
             result.blocks().into_iter().try_for_each(Block::show)?;
         }
-        Ok(if result.is_error == Some(true) { Exit::Failed } else { Exit::Done })
+        match result.is_error {
+            Some(true) => result.refusal(&self.name).map_or(Ok(Exit::Failed), Err),
+            _ => Ok(Exit::Done),
+        }
     }
 }
 
@@ -269,6 +285,8 @@ struct Answered<'a> {
     is_error: Option<bool>,
     #[serde(borrow, default)]
     content: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "structuredContent")]
+    structured: Option<&'a RawValue>,
 }
 
 /// What is shown of a block: its text, or why there is none.
@@ -284,6 +302,16 @@ impl Answered<'_> {
         let Some(content) = self.content else { return Vec::new() };
         let blocks = serde_json::from_str::<Vec<&RawValue>>(content.get()).unwrap_or_default();
         blocks.into_iter().map(Block::of).collect()
+    }
+
+    /// The refusal that a tool of a team tells of in its own words. What a server says under such a name is its own.
+    fn refusal(&self, tool: &str) -> Option<Failure> {
+        if !tool.starts_with("covibe_") || tool.contains("__") {
+            return None;
+        }
+        let told: Envelope = serde_json::from_str(self.structured?.get()).ok()?;
+        let code = told.data.get("code")?.as_str()?.to_owned();
+        Some(Failure::refusal(code, told.message, told.feedback.required_action.unwrap_or_default()))
     }
 }
 
@@ -343,6 +371,27 @@ mod tests {
         assert!(matches!(&blocks[1], Block::Note(note) if note.contains("cannot be read")), "{blocks:?}");
         let failed: Answered<'_> = decode(br#"{"isError":true,"content":7}"#).unwrap();
         assert_eq!((failed.is_error, failed.blocks()), (Some(true), Vec::new()));
+    }
+
+    #[test]
+    fn a_refusal_in_a_tools_own_words_ends_as_any_other_does() {
+        let ends = |tool: &str, status: &str, data: &str| {
+            let answer = format!(
+                r#"{{"isError":true,"content":[],"structuredContent":{{"status":"{status}","message":"No.",
+                "feedback":{{"type":"error","required_action":"Do that."}},"data":{data}}}}}"#
+            );
+            let result: Answered<'_> = decode(answer.as_bytes()).unwrap();
+            result.refusal(tool).map(|failure| (failure.exit(), failure.sentence()))
+        };
+        let told = |exit| Some((exit, "No.; Do that.".to_owned()));
+        let invalid = r#"{"code":"invalid_arguments","field":"title"}"#;
+        assert_eq!(ends("covibe_task", "error", invalid), told(Exit::Usage));
+        assert_eq!(ends("covibe_task", "error", r#"{"code":"not_granted"}"#), told(Exit::Refused));
+        assert_eq!(ends("covibe_task", "blocked", r#"{"code":"pending_approval"}"#), told(Exit::Refused));
+        assert_eq!(ends("covibe_task", "error", r#"{"code":"new"}"#), told(Exit::Failed));
+        assert_eq!(ends("covibe_task", "blocked", "{}"), None);
+        assert_eq!(ends("covibe_x__task", "error", r#"{"code":"not_granted"}"#), None);
+        assert_eq!(ends("echo", "error", r#"{"code":"not_granted"}"#), None);
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Gate {
     pub async fn create_token(&self, steward: &Steward, new: NewToken) -> Result<TokenMade, PeopleError> {
         self.may_change(steward)?;
         let developer = match (&new.developer, steward.own()) {
-            (Some(handle), _) => self.developer(steward, handle).await?,
+            (Some(handle), _) => self.holder(steward, handle).await?,
             (None, Some(own)) => own.clone(),
             (None, None) => self.developer(steward, Handle::local().as_str()).await?,
         };
@@ -65,6 +65,22 @@ impl Gate {
         }
         self.load_tokens().await?;
         Ok(TokenMade { id, token: token.reveal().to_owned(), developer: developer.handle.into(), label })
+    }
+
+    /// The developer whose tokens are meant. Of those they may know of and not act for it is said that they may not; the
+    /// others are not there.
+    async fn holder(&self, steward: &Steward, handle: &str) -> Result<Developer, PeopleError> {
+        let missing = match self.developer(steward, handle).await {
+            Err(missing @ PeopleError::NoDeveloper(_)) => missing,
+            found => return found,
+        };
+        let Ok(handle) = handle.parse::<Handle>() else { return Err(missing) };
+        match self.store.developer(handle).await? {
+            Some(known) if steward.is_near(&known) && !known.private => {
+                Err(self.may_not_act_for(steward, &known).into())
+            }
+            _ => Err(missing),
+        }
     }
 
     /// Stores a token under that label, or under one that is free; which one it was.
@@ -113,7 +129,7 @@ impl Gate {
         handle: Option<&str>,
     ) -> Result<Vec<TokenEntry>, PeopleError> {
         let known = match handle {
-            Some(handle) => vec![self.developer(steward, handle).await?],
+            Some(handle) => vec![self.holder(steward, handle).await?],
             None => self.store.developers().await?,
         };
         let theirs: Vec<Principal> =

@@ -169,7 +169,10 @@ fn audited(audit: &Audit, faces: &Faces) -> Line {
     let pairs = u64::try_from(audit.conflicts.len()).unwrap_or(u64::MAX).saturating_add(audit.more);
     Line {
         at: Some(audit.at),
-        text: format!("{pairs} pairs that look like the same work, of {} looked at", audit.looked_at),
+        text: match pairs {
+            1 => format!("1 pair that looks like the same work, of {} looked at", audit.looked_at),
+            _ => format!("{pairs} pairs that look like the same work, of {} looked at", audit.looked_at),
+        },
         marks: vec![faces.owner(&audit.developer).to_owned()],
         more: best.unwrap_or_default(),
     }

@@ -112,7 +112,8 @@ impl Denied {
         let message = format!("Invalid arguments: {invalid}.");
         let field = &invalid.field;
         let this = Self::new("invalid_arguments", message, format!("Correct `{field}` and call again."));
-        Self { envelope: this.envelope.with("field", field.as_str()), ..this }
+        let envelope = this.envelope.with("field", field.as_str()).with("code", this.code);
+        Self { envelope, ..this }
     }
 
     pub(crate) fn stranger(principal: &Principal) -> Self {

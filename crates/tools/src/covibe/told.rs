@@ -19,11 +19,13 @@ pub fn refused(refusal: &Refusal) -> Envelope {
         Refusal::PendingApproval { id, .. } => {
             let action =
                 format!("Ask a person to decide with: covenant approvals show {id}; then call again.");
-            Envelope::blocked(message, action).with("approval_id", id.as_str())
+            Envelope::blocked(message, action).with("approval_id", id.as_str()).with("code", refusal.code())
         }
         Refusal::RateLimited { wait } => {
             let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
-            Envelope::error(message, format!("Call again in {wait} ms.")).with("retry_after_ms", wait)
+            Envelope::error(message, format!("Call again in {wait} ms."))
+                .with("retry_after_ms", wait)
+                .with("code", refusal.code())
         }
         other => Envelope::error(message, action(other)).with("code", other.code()),
     }
@@ -40,7 +42,9 @@ fn action(refusal: &Refusal) -> String {
             format!("Ask the operator for it: covenant capabilities grant {action} --to {principal}")
         }
         Refusal::InvalidArguments { tool, .. } => {
-            format!("Correct the arguments as the schema of {tool} says, and call again.")
+            format!(
+                "Correct the arguments as the schema of {tool} says, and call again; people see it with: covenant tools show {tool}"
+            )
         }
         Refusal::UnknownTool { .. } => "List the tools to see what there is.".to_owned(),
         Refusal::TimedOut { .. } | Refusal::Cancelled { .. } => {
@@ -54,7 +58,9 @@ fn action(refusal: &Refusal) -> String {
 pub(super) fn invalid(invalid: &Invalid) -> Envelope {
     let field = &invalid.field;
     let message = format!("Invalid arguments: {invalid}.");
-    Envelope::error(message, format!("Correct `{field}` and call again.")).with("field", field.as_str())
+    Envelope::error(message, format!("Correct `{field}` and call again."))
+        .with("field", field.as_str())
+        .with("code", "invalid_arguments")
 }
 
 /// What is told of something that broke.

@@ -8,6 +8,7 @@ use covenant_model::token;
 use serde_json::Value;
 
 use super::Finding;
+use crate::client::NEW_TOKEN;
 use crate::setting::Setting;
 
 /// Less room than this, and a warning is due.
@@ -98,7 +99,7 @@ fn program() -> Finding {
 fn token(setting: &Setting) -> Option<Finding> {
     const NAME: &str = "token";
     let token = setting.token.as_ref()?;
-    let renew = "unset COVENANT_TOKEN to act as yourself, or add the client anew: covenant clients add NAME";
+    let renew = NEW_TOKEN;
     if token::hash(token.reveal()).is_none() {
         return Some(Finding::fail(NAME, "COVENANT_TOKEN is set and is not a token of ours (`cv_…`)", renew));
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use covenant_gate::people::PeopleError;
+use covenant_gate::ports::people::People as _;
 use covenant_gate::signin::Code;
 use covenant_model::api::{Invited, Member, NewMember, NewWorkspace};
 use covenant_model::principal::Principal;
@@ -33,7 +34,15 @@ pub(crate) async fn name_workspace(
     Admin(operator): Admin,
     Document(new): Document<NewWorkspace>,
 ) -> Result<Response, Failure> {
-    let made = daemon.gate.name_workspace(&operator, &new.name).await?;
+    let made = match daemon.gate.name_workspace(&operator, &new.name).await {
+        Err(PeopleError::WorkspaceTaken(name)) => {
+            // Names that differ by the case of their letters are one: the one that is there is said as it is written.
+            let mut there = daemon.store.workspaces().await?.into_iter().map(|it| it.name);
+            let like = there.find(|there| there.is_like(&name));
+            return Err(PeopleError::WorkspaceTaken(like.unwrap_or(name)).into());
+        }
+        made => made?,
+    };
     let mut response = reply::json(&daemon.gate.redactor(), &made)?;
     *response.status_mut() = StatusCode::CREATED;
     Ok(response)

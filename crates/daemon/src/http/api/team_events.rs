@@ -56,6 +56,8 @@ pub(crate) async fn list(
             let hidden = event.private && own.is_some() && own != event.developer.as_deref();
             // What they call their agents, machines and tokens tells who they are; what they work on is the team's.
             let personal = hidden && is_personal(&event.event);
+            // What they were told was written for them alone, and calls them by their handle.
+            let silent = personal || (hidden && log == Log::Feedback);
             TeamEvent {
                 id: event.id,
                 event: event.event,
@@ -63,7 +65,7 @@ pub(crate) async fn list(
                 session_id: event.session_id.filter(|_| !hidden),
                 subject_id: event.subject_id.filter(|_| !personal),
                 status: event.status,
-                payload_json: if personal { Map::new() } else { event.payload },
+                payload_json: if silent { Map::new() } else { event.payload },
                 at: event.at,
             }
         })

@@ -101,7 +101,8 @@ async fn grant(tx: &mut impl TeamTx, seat: &Seat, mut claim: Claim, open: &[Clai
     let mut payload = about(&claim);
     payload.insert("message".to_owned(), claim.message.as_deref().map(excerpt).into());
     payload.insert("refused".to_owned(), refused.into());
-    let held = format!("{} is yours until {}", spoken(&claim.paths), claim.expires_at);
+    let is = if claim.paths.len() == 1 { "is" } else { "are" };
+    let held = format!("{} {is} yours until {}", spoken(&claim.paths), claim.expires_at);
     let outcome = match refused {
         0 => Outcome::ok(format!("{held}.")),
         _ => Outcome::warning(
@@ -135,10 +136,12 @@ fn room(seat: &Seat, open: &[Claim]) -> Result<(), Denied> {
 }
 
 fn blocked(rows: &[Value], wanted: usize) -> Outcome {
-    let holder = rows.first().and_then(|row| row.get("held_by")).and_then(Value::as_str).unwrap_or_default();
+    let holders: Vec<&str> =
+        rows.iter().filter_map(|row| row.get("held_by")).filter_map(Value::as_str).collect();
+    let holder = holders.first().copied().unwrap_or_default();
+    let others = if holders.iter().any(|other| *other != holder) { " and others" } else { "" };
     let what = if wanted == 1 { "The path is" } else { "All of these paths are" };
-    let message =
-        format!("{what} claimed already, by {holder}{}.", if rows.len() > 1 { " and others" } else { "" });
+    let message = format!("{what} claimed already, by {holder}{others}.");
     let action = "Work on something else; your inbox tells you when the paths are free. Ask the holder with operation \"ask\".";
     Outcome::blocked(message, action).with("claim_id", Value::Null).with("granted", json!([]))
 }
@@ -198,5 +201,22 @@ impl Outcome {
         });
         let this = details(held).into_iter().fold(self, |this, (name, value)| this.with(&name, value));
         this.with("status", claim.ending.map_or("active", |(how, _)| how.as_str())).about(&claim.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_hold_paths_only_where_there_are_others() {
+        for (holders, said) in [
+            (vec!["bob"], "The path is claimed already, by bob."),
+            (vec!["bob", "bob"], "All of these paths are claimed already, by bob."),
+            (vec!["bob", "ada"], "All of these paths are claimed already, by bob and others."),
+        ] {
+            let rows: Vec<Value> = holders.iter().map(|holder| json!({"held_by": holder})).collect();
+            assert_eq!(blocked(&rows, rows.len()).envelope.message, said);
+        }
     }
 }

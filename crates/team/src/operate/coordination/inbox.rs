@@ -43,7 +43,10 @@ pub(super) async fn inbox(tx: &mut impl TeamTx, seat: &Seat, input: &Coordinatio
     }
     let message = match listed.len() {
         0 => "Nothing is in your inbox that was asked for.".to_owned(),
-        count => format!("Messages: {count}, of which {unread} were unread."),
+        count => format!(
+            "Messages: {count}, of which {unread} {} unread.",
+            if unread == 1 { "was" } else { "were" }
+        ),
     };
     let outcome = Outcome::ok(message).with("messages", listed);
     Ok(taken.into_iter().fold(outcome, |outcome, id| {
