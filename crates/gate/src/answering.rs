@@ -61,10 +61,7 @@ impl Gate {
         let (result, principal) = match &speaker {
             Ok(speaker) => {
                 let speaker = speaker.as_ref().unwrap_or(caller);
-                (
-                    self.through(speaker, entry, request, context, Some(&began)).await,
-                    Some(speaker.issuer()),
-                )
+                (self.through(speaker, entry, request, context, Some(&began)).await, Some(speaker.issuer()))
             }
             Err((refusal, who)) => {
                 let error = self.turned_away(caller, entry, refusal.clone(), &context).await;

@@ -55,9 +55,7 @@ impl Grants for Store {
     }
 
     fn revoke_grant(&self, id: GrantId, at: Timestamp) -> Answer<'_, bool> {
-        Box::pin(async move {
-            Ok(self.amend(REVOKE, vec![id.as_str().into(), at.into()]).await? == 1)
-        })
+        Box::pin(async move { Ok(self.amend(REVOKE, vec![id.as_str().into(), at.into()]).await? == 1) })
     }
 
     fn reserve(&self, id: GrantId, allowance: Allowance, now: Timestamp) -> Answer<'_, Reservation> {

@@ -125,7 +125,8 @@ impl People for Store {
             let dismissed = dismissed.await?;
             // Who is removed stays removed, whatever comes of this; what is left of it is done at the next start.
             if dismissed.is_some()
-                && let Err(error) = self.settle(&gone, at).await {
+                && let Err(error) = self.settle(&gone, at).await
+            {
                 tracing::warn!(cause = %error, "not all that a removed developer had open was ended");
             }
             Ok(dismissed)

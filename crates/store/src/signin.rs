@@ -67,8 +67,7 @@ const END: &str = "UPDATE web_sessions SET ended_at = $2 WHERE hash = $1 AND end
 const END_ALL: &str = "UPDATE web_sessions SET ended_at = $2 WHERE principal = $1 AND ended_at IS NULL";
 
 /// Every session, and every code that nobody has used.
-const EVERYBODY: [&str; 2] =
-    ["DELETE FROM web_sessions", "DELETE FROM signin_codes WHERE used_at IS NULL"];
+const EVERYBODY: [&str; 2] = ["DELETE FROM web_sessions", "DELETE FROM signin_codes WHERE used_at IS NULL"];
 
 impl Store {
     /// Ends every session of a browser and every link that nobody has used, whoever's they are. Whoever does this is alone with

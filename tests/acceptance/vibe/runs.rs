@@ -10,7 +10,8 @@ const MORE: &str = "[capabilities]\noptional = [\"tool.call.covibe_*\", \"tool.c
 /// What a run of whoever shows that token is told by the tool; of the operator, without one.
 #[track_caller]
 fn told(desk: &Desk<'_>, token: Option<&str>, calls: &[(&str, Value)]) -> Vec<Value> {
-    let call = |(tool, arguments): &(&str, Value)| json!(["tools/call", {"name": tool, "arguments": arguments}]);
+    let call =
+        |(tool, arguments): &(&str, Value)| json!(["tools/call", {"name": tool, "arguments": arguments}]);
     let text = format!("calls {}", Value::from(calls.iter().map(call).collect::<Vec<_>>()));
     let command = desk.home.command(&["intent", "--json", "--agent", "py", &text]);
     let command = match token {
