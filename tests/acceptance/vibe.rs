@@ -17,6 +17,7 @@ mod overlap;
 mod overlap_files;
 mod overlap_race;
 mod paths;
+mod runs;
 mod sessions;
 mod signin;
 mod state;

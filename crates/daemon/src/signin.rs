@@ -10,7 +10,7 @@ pub(crate) mod signature;
 
 use self::attempts::Attempts;
 use self::oidc::Provider;
-use self::passkey::{Challenges, Uses};
+use self::passkey::Challenges;
 use self::password::Passwords;
 
 /// What is needed to sign people in.
@@ -20,5 +20,4 @@ pub(crate) struct SignIn {
     pub(crate) attempts: Attempts,
     pub(crate) provider: Provider,
     pub(crate) challenges: Challenges,
-    pub(crate) uses: Uses,
 }

@@ -24,7 +24,7 @@ const TOKEN: &str = "token";
 /// A call that came to nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Unserved<'r> {
-    /// Who called; nobody, where the token that was shown is nobody's.
+    /// On whose behalf it was called, as a permit would say it; nobody, where the token that was shown is nobody's.
     pub principal: Option<&'r Principal>,
     /// The tool that was called, as the caller wrote it.
     pub name: &'r str,
@@ -61,10 +61,7 @@ impl Gate {
         let (result, principal) = match &speaker {
             Ok(speaker) => {
                 let speaker = speaker.as_ref().unwrap_or(caller);
-                (
-                    self.through(speaker, entry, request, context, Some(&began)).await,
-                    Some(speaker.principal()),
-                )
+                (self.through(speaker, entry, request, context, Some(&began)).await, Some(speaker.issuer()))
             }
             Err((refusal, who)) => {
                 let error = self.turned_away(caller, entry, refusal.clone(), &context).await;
@@ -111,7 +108,7 @@ impl Gate {
     ) -> Result<Option<Caller>, (Refusal, Option<Principal>)> {
         let unfit = |reason: &str| {
             let refusal = Refusal::InvalidArguments { tool: tool.to_owned(), reason: reason.to_owned() };
-            Err((refusal, Some(caller.principal().clone())))
+            Err((refusal, Some(caller.issuer().clone())))
         };
         let token = match arguments.remove(TOKEN) {
             None | Some(Value::Null) => return Ok(None),
@@ -123,7 +120,7 @@ impl Gate {
         };
         let speaker = self.authenticate(&Credential::bearer(&token)).map_err(|refusal| (refusal, None))?;
         if !Arc::ptr_eq(&speaker.bucket, &caller.bucket) {
-            self.admit(&speaker).map_err(|refusal| (refusal, Some(speaker.principal().clone())))?;
+            self.admit(&speaker).map_err(|refusal| (refusal, Some(speaker.issuer().clone())))?;
         }
         Ok(Some(speaker.spoken_for()))
     }
@@ -136,7 +133,7 @@ impl Gate {
             None => tools.answering(name),
         };
         let Some(answering) = answering else { return };
-        let principal = caller.map(|caller| caller.principal().clone());
+        let principal = caller.map(|caller| caller.issuer().clone());
         // It is written down as the caller wrote it.
         let (name, error) = (self.redactor().shown(name, 64), CallError::Refused(refusal));
         tokio::spawn(async move {

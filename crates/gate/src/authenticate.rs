@@ -72,6 +72,15 @@ impl Caller {
         &self.principal
     }
 
+    /// Who acts by it in the end: itself, or where it is a run, whoever had the first of the runs sent that led to it.
+    pub fn issuer(&self) -> &Principal {
+        let mut caller = self;
+        while let Some(mandate) = &caller.mandate {
+            caller = mandate.issuer();
+        }
+        &caller.principal
+    }
+
     /// What its token knows of it.
     pub fn badge(&self) -> Badge {
         self.badge

@@ -24,14 +24,20 @@ use crate::refusal::{CallError, Fault, Refusal};
 #[derive(Debug)]
 pub struct Permit {
     principal: Principal,
+    issuer: Principal,
     badge: Badge,
     call: CallId,
 }
 
 impl Permit {
-    /// On whose behalf.
+    /// Who called.
     pub fn principal(&self) -> &Principal {
         &self.principal
+    }
+
+    /// On whose behalf in the end: of a run, whoever had it sent, whose grants decided.
+    pub fn issuer(&self) -> &Principal {
+        &self.issuer
     }
 
     /// What its token knows of whoever asks.
@@ -166,6 +172,7 @@ impl GrantSet {
 pub(crate) struct Cleared<'g> {
     gate: &'g Gate,
     principal: Principal,
+    issuer: Principal,
     badge: Badge,
     decided_by: Vec<Arc<Held>>,
 }
@@ -189,7 +196,7 @@ impl Cleared<'_> {
     /// Leave to run, once the start of the call is on record.
     pub(crate) fn into_permit(mut self, call: CallId) -> Permit {
         self.decided_by.clear();
-        Permit { principal: self.principal.clone(), badge: self.badge, call }
+        Permit { principal: self.principal.clone(), issuer: self.issuer.clone(), badge: self.badge, call }
     }
 }
 
@@ -245,9 +252,13 @@ impl Gate {
         arguments: &Map<String, Value>,
         trail: &mut Trail<'_>,
     ) -> Result<Cleared<'g>, CallError> {
-        let principal = caller.principal().clone();
-        let mut cleared =
-            Cleared { gate: self, principal, badge: caller.badge(), decided_by: Vec::with_capacity(1) };
+        let mut cleared = Cleared {
+            gate: self,
+            principal: caller.principal().clone(),
+            issuer: caller.issuer().clone(),
+            badge: caller.badge(),
+            decided_by: Vec::with_capacity(1),
+        };
         for action in required {
             match self.decide(caller, action, arguments).await {
                 Ok(held) => {

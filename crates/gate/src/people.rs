@@ -171,15 +171,21 @@ impl Gate {
         if developer.handle == Handle::local() {
             return Err(PeopleError::Local);
         }
-        if !self.store.dismiss(developer.id.clone(), self.clock.now()).await? {
+        let Some(taken) = self.store.dismiss(developer.id.clone(), self.clock.now()).await? else {
             return Err(PeopleError::NoDeveloper(handle.to_owned()));
-        }
-        self.load_tokens().await?;
+        };
+        // It is done: what breaks from here on is told, and keeps nothing of theirs in force.
+        let (tokens, grants) = (self.load_tokens().await, self.load_grants().await);
         // Whoever listens is asked anew who it is.
         self.announce();
+        tokens.and(grants)?;
         let principal = developer.principal();
         self.record_by(&steward.actor, Kind::DeveloperRemoved, principal.as_str(), None).await?;
-        let also = self.take_grants_of(&steward.actor, principal).await?;
+        let mut also = Vec::new();
+        for id in taken {
+            self.record_by(&steward.actor, Kind::GrantRevoked, id.as_str(), None).await?;
+            also.push(id.to_string());
+        }
         Ok(Removed { removed: developer.handle.into(), also })
     }
 

@@ -6,14 +6,18 @@ use covenant_gate::ports::{Allowance, Answer, Grants, Reservation};
 use covenant_gate::refusal::Fault;
 use covenant_model::grant::{Grant, SignedGrant};
 use covenant_model::id::GrantId;
+use covenant_model::principal::{Principal, Subject};
 use covenant_model::time::Timestamp;
 
-use crate::db::{DbError, Record, Row};
+use crate::db::{DbError, Record, Row, Tx};
 use crate::open::Store;
+use crate::revision;
 use window::Window;
 
 /// Those that were not revoked.
 pub(crate) const VALID: &str = "SELECT id, document, signer, signature FROM grants WHERE revoked_at IS NULL";
+
+const REVOKE: &str = "UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
 
 const TAKE: &str = "UPDATE grants SET used = used + 1, tat_us = CASE \
                         WHEN tat_us > $7 THEN $6 \
@@ -51,10 +55,7 @@ impl Grants for Store {
     }
 
     fn revoke_grant(&self, id: GrantId, at: Timestamp) -> Answer<'_, bool> {
-        Box::pin(async move {
-            let sql = "UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
-            Ok(self.amend(sql, vec![id.as_str().into(), at.into()]).await? == 1)
-        })
+        Box::pin(async move { Ok(self.amend(REVOKE, vec![id.as_str().into(), at.into()]).await? == 1) })
     }
 
     fn reserve(&self, id: GrantId, allowance: Allowance, now: Timestamp) -> Answer<'_, Reservation> {
@@ -111,6 +112,26 @@ impl Store {
         }
         Err(DbError::Conflict(format!("the counters of {id} kept changing")))
     }
+}
+
+/// Takes back every grant that names that principal; which those were.
+pub(crate) async fn end_all(
+    tx: &mut Tx,
+    principal: &Principal,
+    at: Timestamp,
+) -> Result<Vec<GrantId>, DbError> {
+    let whose = Subject::One(principal.clone());
+    let mut ended = Vec::new();
+    for row in &tx.query(VALID, Vec::new()).await? {
+        let Grant { id, subject, .. } = grant(row)?.grant;
+        if subject == whose && tx.execute(REVOKE, vec![id.as_str().into(), at.into()]).await? > 0 {
+            ended.push(id);
+        }
+    }
+    if !ended.is_empty() {
+        revision::grow(tx).await?;
+    }
+    Ok(ended)
 }
 
 /// The grant in a row.

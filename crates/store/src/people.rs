@@ -10,12 +10,13 @@ pub(crate) use tokens::{end as end_token, end_own_tokens};
 use covenant_gate::ports::people::{Admitted, Named, People, TokenKept};
 use covenant_gate::ports::{Answer, TokenRecord};
 use covenant_gate::refusal::Fault;
-use covenant_model::id::{DeveloperId, WorkspaceId};
+use covenant_model::id::{DeveloperId, GrantId, WorkspaceId};
 use covenant_model::principal::Principal;
 use covenant_model::team::{Developer, Handle, Role, Workspace, WorkspaceName};
 use covenant_model::time::Timestamp;
 
 use crate::db::{DbError, Record, Row, Tx, Value};
+use crate::grants;
 use crate::open::Store;
 use crate::signin;
 
@@ -114,7 +115,7 @@ impl People for Store {
         })
     }
 
-    fn dismiss(&self, id: DeveloperId, at: Timestamp) -> Answer<'_, bool> {
+    fn dismiss(&self, id: DeveloperId, at: Timestamp) -> Answer<'_, Option<Vec<GrantId>>> {
         Box::pin(async move {
             let gone = id.clone();
             let dismissed = self.db.write(move |tx| {
@@ -123,7 +124,9 @@ impl People for Store {
             });
             let dismissed = dismissed.await?;
             // Who is removed stays removed, whatever comes of this; what is left of it is done at the next start.
-            if dismissed && let Err(error) = self.settle(&gone, at).await {
+            if dismissed.is_some()
+                && let Err(error) = self.settle(&gone, at).await
+            {
                 tracing::warn!(cause = %error, "not all that a removed developer had open was ended");
             }
             Ok(dismissed)
@@ -203,14 +206,15 @@ async fn add_developer(tx: &mut Tx, new: &Developer) -> Result<(), DbError> {
     tx.execute(ADD_DEVELOPER, values).await.map(drop)
 }
 
-async fn dismiss(tx: &mut Tx, id: &DeveloperId, at: Timestamp) -> Result<bool, DbError> {
+async fn dismiss(tx: &mut Tx, id: &DeveloperId, at: Timestamp) -> Result<Option<Vec<GrantId>>, DbError> {
     let rows = tx.query(DISMISS, vec![id.as_str().into(), at.into()]).await?;
-    let Some(row) = rows.first() else { return Ok(false) };
+    let Some(row) = rows.first() else { return Ok(None) };
     let handle: Handle = Record::of("developers", row).parse("handle")?;
     let principal = Principal::from(&handle);
     tokens::end_all(tx, &principal, at).await?;
     signin::forget(tx, id, &principal, at).await?;
-    Ok(true)
+    // In the same turn: grants that outlived their holder would be theirs again with the next invite.
+    grants::end_all(tx, &principal, at).await.map(Some)
 }
 
 /// The workspaces in those rows, oldest first. Not by SQL: the two databases may order texts differently.

@@ -6,6 +6,7 @@ use covenant_gate::ports::Answer;
 use covenant_gate::ports::signin::{
     Beginning, CodeKind, CodeState, Identity, NewCode, Opening, Proof, Redeeming, SignIns, WebSession,
 };
+use covenant_gate::refusal::Fault;
 use covenant_model::id::DeveloperId;
 use covenant_model::principal::{Kind, Principal};
 use covenant_model::team::Handle;
@@ -51,8 +52,10 @@ const BEGIN: &str = "INSERT INTO web_sessions (hash, principal, created_at, used
 
 const FORGET_SESSIONS: &str = "DELETE FROM web_sessions WHERE expires_at < $1";
 
+/// What has ended takes nobody's place, and need not be kept.
 const TRIM: &str = "DELETE FROM web_sessions WHERE principal = $1 AND hash NOT IN \
-                    (SELECT hash FROM web_sessions WHERE principal = $1 ORDER BY used_at DESC, hash LIMIT $2)";
+                    (SELECT hash FROM web_sessions WHERE principal = $1 AND ended_at IS NULL \
+                     ORDER BY used_at DESC, hash LIMIT $2)";
 
 const SESSION: &str = "SELECT hash, principal, created_at, used_at, expires_at FROM web_sessions \
                        WHERE hash = $1 AND ended_at IS NULL AND expires_at > $2 AND used_at > $3";
@@ -62,6 +65,25 @@ const TOUCH: &str = "UPDATE web_sessions SET used_at = $2 WHERE hash = $1 AND us
 const END: &str = "UPDATE web_sessions SET ended_at = $2 WHERE hash = $1 AND ended_at IS NULL";
 
 const END_ALL: &str = "UPDATE web_sessions SET ended_at = $2 WHERE principal = $1 AND ended_at IS NULL";
+
+/// Every session, and every code that nobody has used.
+const EVERYBODY: [&str; 2] = ["DELETE FROM web_sessions", "DELETE FROM signin_codes WHERE used_at IS NULL"];
+
+impl Store {
+    /// Ends every session of a browser and every link that nobody has used, whoever's they are. Whoever does this is alone with
+    /// the database.
+    pub async fn sign_everybody_out(&self) -> Result<(), Fault> {
+        let ended = self.db.write(|tx| {
+            Box::pin(async move {
+                for sql in EVERYBODY {
+                    tx.execute(sql, Vec::new()).await?;
+                }
+                Ok(())
+            })
+        });
+        Ok(ended.await?)
+    }
+}
 
 impl SignIns for Store {
     fn add_code(&self, code: NewCode) -> Answer<'_, bool> {

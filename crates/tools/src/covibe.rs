@@ -79,7 +79,7 @@ async fn seen_through(
     arguments: Value,
 ) -> Envelope {
     let Value::Object(arguments) = arguments else { return broken() };
-    let (name, principal) = (tool.call(&arguments), permit.principal().clone());
+    let (name, principal) = (tool.call(&arguments), permit.issuer().clone());
     let by = Arc::clone(&account);
     // A task of its own, so that a panic in it is an answer here.
     let performed = tokio::spawn(async move { perform(&by, tool, &permit, arguments).await }).await;
@@ -113,12 +113,13 @@ async fn perform(
                 session,
                 details: Map::new(),
             };
-            account.note(Some(permit.principal().clone()), call).await;
+            account.note(Some(permit.issuer().clone()), call).await;
             return told::invalid(&invalid);
         }
     };
     let request = Request {
-        principal: permit.principal().clone(),
+        // A run is nobody of a team itself: it works as whoever sent it, in their workspace.
+        principal: permit.issuer().clone(),
         agent_type: permit.badge().agent_type,
         call,
         now: account.now(),

@@ -7,6 +7,7 @@ mod operator;
 mod passkey;
 mod provider;
 mod real;
+mod restored;
 
 use std::thread;
 

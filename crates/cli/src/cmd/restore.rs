@@ -91,6 +91,7 @@ fn report(setting: &Setting, manifest: &Manifest, restored: &Restored) -> Result
         let why = report.first_bad.as_ref().map_or("", |bad| bad.reason.as_str());
         print::warn(&format!("its audit log was damaged when the backup was made: {}", print::escape(why)));
     }
+    print::note("whoever was signed in in a browser signs in again, and links that nobody had used are void");
     match &restored.succession {
         None => print::note("it has its own keys: do not run both it and the home it was copied from"),
         Some(succession) => say_what_is_new(setting, succession),

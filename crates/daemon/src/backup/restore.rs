@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 
 use covenant_model::audit::Report;
 use covenant_model::time::Timestamp;
+use covenant_store::Store;
 
 use super::archive::{Archive, BadArchive};
 use super::manifest::Listed;
 use super::seal::Unsealed;
 use super::succession::{self, Succession};
 use super::{HOME, beside};
+use crate::config::Config;
 use crate::home::{Home, HomeError};
 use crate::lock::{Lock, LockError, Note};
 
@@ -69,6 +71,9 @@ pub enum RestoreError {
     /// The database in it is not fit.
     #[error("the database in the archive cannot be used: {0}; nothing was changed")]
     Database(covenant_store::OpenError),
+    /// Who was signed in could not be signed out.
+    #[error("the sessions of browsers in the archive could not be ended: {0}; nothing was changed")]
+    SignIns(String),
     /// It could not go on with new keys.
     #[error("{0}; nothing was changed")]
     Succession(String),
@@ -145,9 +150,22 @@ impl Archive {
                 Some(done.map_err(RestoreError::Succession)?)
             }
         };
+        if staged.database().exists() {
+            sign_everybody_out(staged).await?;
+        }
         rustix::fs::sync();
         Ok(Restored { moved: None, succession, audit })
     }
+}
+
+/// Ends every session of a browser and every link that nobody has used: what was ended since the backup was made, it does not
+/// know of.
+async fn sign_everybody_out(staged: &Home) -> Result<(), RestoreError> {
+    let url = Config::default().database.url;
+    let store = Store::open(&url, staged.root()).await.map_err(RestoreError::Database)?;
+    let done = store.sign_everybody_out().await;
+    store.close().await;
+    done.map_err(|fault| RestoreError::SignIns(format!("{fault} ({})", fault.cause())))
 }
 
 /// A directory that is gone, whatever happens, unless it took its place.

@@ -7,6 +7,7 @@ mod exchange;
 mod fetch;
 mod id_token;
 mod keys;
+mod lane;
 mod trouble;
 
 use std::sync::Arc;
@@ -28,8 +29,8 @@ use self::discovery::Metadata;
 use self::exchange::Exchanged;
 use self::id_token::{Expected, Untrue};
 use self::keys::Keys;
+use self::lane::Lane;
 pub(crate) use self::trouble::Trouble;
-use super::pace::Pace;
 use super::pending::Pending;
 
 /// How long somebody may take at the provider's.
@@ -38,11 +39,8 @@ const PATIENCE: Duration = Duration::from_mins(10);
 /// How long what a provider says of itself and its keys is believed without asking again.
 const FRESH: Duration = Duration::from_mins(10);
 
-/// How many speak to the provider at a time, on the way there and on the way back each.
+/// How many speak to the provider at a time on the way there.
 const AT_A_TIME: usize = 16;
-
-/// How many may come back in a minute with what the provider does not take. It takes us for the one who tries.
-const FAILURES: usize = 60;
 
 /// How often its keys are asked for anew in [`FRESH`], because a token names one that we do not know.
 const RENEWALS: u32 = 20;
@@ -54,8 +52,7 @@ pub(crate) struct Provider {
     /// On the way there, which everybody may begin.
     ways: Semaphore,
     /// On the way back.
-    exchanges: Semaphore,
-    failed: Pace,
+    exchanges: Lane,
 }
 
 /// What we are to a provider, and by what it is reached.
@@ -97,8 +94,7 @@ impl Default for Provider {
             flows: Pending::lasting(PATIENCE),
             known: Mutex::default(),
             ways: Semaphore::new(AT_A_TIME),
-            exchanges: Semaphore::new(AT_A_TIME),
-            failed: Pace::of(FAILURES),
+            exchanges: Lane::default(),
         }
     }
 }
@@ -140,12 +136,10 @@ impl Provider {
         flow: &Flow,
         code: &str,
     ) -> Result<Identity, Trouble> {
-        let _turn = turn(&self.exchanges)?;
-        if !self.failed.has_room(client.now) {
-            return Err(Trouble::Busy);
-        }
-        let identity = self.exchange(client, flow, code).await;
-        identity.inspect_err(|_| self.failed.count(client.now))
+        let place = self.exchanges.place().await?;
+        let identity = self.exchange(client, flow, code).await?;
+        place.let_go();
+        Ok(identity)
     }
 
     async fn exchange(&self, client: &Client, flow: &Flow, code: &str) -> Result<Identity, Trouble> {
@@ -236,12 +230,12 @@ mod tests {
         assert_eq!(flow.challenge(), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
     }
 
-    #[test]
-    fn who_crowds_the_way_there_does_not_hold_up_who_comes_back() {
+    #[tokio::test]
+    async fn who_crowds_the_way_there_does_not_hold_up_who_comes_back() {
         let provider = Provider::default();
         let crowd: Vec<_> = (0..AT_A_TIME).map(|_| turn(&provider.ways).unwrap()).collect();
         assert_eq!(turn(&provider.ways).err(), Some(Trouble::Busy));
-        assert!(turn(&provider.exchanges).is_ok(), "{}", crowd.len());
+        assert!(provider.exchanges.place().await.is_ok(), "{}", crowd.len());
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 /// The most bytes of what a browser says it was asked.
 const CLIENT_DATA: usize = 4096;
 
-/// How many passkeys are looked at in a minute. Nobody guesses one: it bounds what that costs us, and closes no door.
+/// How many signatures of passkeys are looked at in a minute. Nobody guesses one: it bounds what that costs us.
 const A_MINUTE: usize = 600;
 
 /// What a challenge is for.
@@ -43,11 +43,11 @@ pub(crate) enum Purpose {
     Add(Principal),
 }
 
-/// The challenges that wait for an answer.
-pub(crate) struct Challenges(Pending<Purpose>);
-
-/// The passkeys that were looked at of late.
-pub(crate) struct Uses(Pace);
+/// The challenges that wait for an answer, and the signatures that were looked at of late.
+pub(crate) struct Challenges {
+    waiting: Pending<Purpose>,
+    looked_at: Pace,
+}
 
 /// Where passkeys are used: the page's origin, and the name they are bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +98,8 @@ pub(crate) enum Wrong {
     Key,
     #[error("The passkey's signature is not of its key.")]
     Signature,
+    #[error("Too many passkeys are used at this moment.")]
+    TooOften,
     #[error("Nobody here has that passkey, or has it any more.")]
     Unknown,
     #[error("That passkey is somebody else's.")]
@@ -133,31 +135,14 @@ impl Site {
 
 impl Default for Challenges {
     fn default() -> Self {
-        Self(Pending::lasting(PATIENCE))
-    }
-}
-
-impl Default for Uses {
-    fn default() -> Self {
-        Self(Pace::of(A_MINUTE))
-    }
-}
-
-impl Uses {
-    /// Counts one that is to be looked at; `false` if too many were.
-    pub(crate) fn begin(&self, now: Timestamp) -> bool {
-        let room = self.0.has_room(now);
-        if room {
-            self.0.count(now);
-        }
-        room
+        Self { waiting: Pending::lasting(PATIENCE), looked_at: Pace::of(A_MINUTE) }
     }
 }
 
 impl Challenges {
     /// A challenge, as a browser is given it.
     pub(crate) fn begin(&self, purpose: Purpose, now: Timestamp) -> Result<String, Fault> {
-        Ok(URL_SAFE_NO_PAD.encode(self.0.begin(purpose, now)?.reveal()))
+        Ok(URL_SAFE_NO_PAD.encode(self.waiting.begin(purpose, now)?.reveal()))
     }
 
     /// Whether that is the answer to a challenge of ours for that purpose, by a page of ours. Whatever comes of it, the challenge
@@ -175,7 +160,7 @@ impl Challenges {
         let said = said.ok_or(Wrong::ClientData)?;
         let challenge = URL_SAFE_NO_PAD.decode(&said.challenge).map_err(|_| Wrong::Challenge)?;
         let challenge = String::from_utf8(challenge).map_err(|_| Wrong::Challenge)?;
-        if self.0.take(&challenge, now).as_ref() != Some(purpose) {
+        if self.waiting.take(&challenge, now).as_ref() != Some(purpose) {
             return Err(Wrong::Challenge);
         }
         if said.kind != kind {
@@ -217,6 +202,11 @@ impl Challenges {
         let told = Told::read(used.told)?;
         told.check(site)?;
         let key = told::public_key(&passkey.key).ok_or(Wrong::Key)?;
+        // Only here it costs something, and only who knows an id of somebody's passkey comes so far: a stranger uses nothing up.
+        if !self.looked_at.has_room(now) {
+            return Err(Wrong::TooOften);
+        }
+        self.looked_at.count(now);
         let signed = [used.told, Sha256::digest(used.client_data).as_slice()].concat();
         if !key.verifies(Form::Der, &signed, used.signature) {
             return Err(Wrong::Signature);

@@ -1,6 +1,6 @@
 //! Workspaces, their developers, and the tokens these hold.
 
-use covenant_model::id::{DeveloperId, WorkspaceId};
+use covenant_model::id::{DeveloperId, GrantId, WorkspaceId};
 use covenant_model::team::{Developer, Handle, Workspace, WorkspaceName};
 use covenant_model::time::Timestamp;
 
@@ -52,8 +52,9 @@ pub trait People: Send + Sync {
     /// Takes somebody in. Who was removed from the same workspace is the same developer again, with their work. Of two who
     /// invite one handle, one does.
     fn admit(&self, developer: Developer) -> Answer<'_, Admitted>;
-    /// Removes somebody and ends their tokens, both or neither; `false` if they were not there.
-    fn dismiss(&self, id: DeveloperId, at: Timestamp) -> Answer<'_, bool>;
+    /// Removes somebody, ends their tokens and every way in they had, and takes back the grants that name them: all of it or
+    /// nothing. Which grants those were; nothing if they were not there.
+    fn dismiss(&self, id: DeveloperId, at: Timestamp) -> Answer<'_, Option<Vec<GrantId>>>;
     /// Keeps a token of a developer, who holds at most `limit` valid ones. Nobody who is removed at the same time keeps it.
     fn add_token_of(&self, developer: DeveloperId, record: TokenRecord, limit: u64) -> Answer<'_, TokenKept>;
 }

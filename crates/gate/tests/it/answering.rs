@@ -27,7 +27,10 @@ impl Tool for Speaks {
 
     fn run<'a>(&'a self, permit: Permit, _: Arguments, _: &'a Context) -> Run<'a> {
         let more = if permit.badge().may_approve { ", who may approve" } else { "" };
-        Box::pin(async move { ToolCallResult::text(format!("{}{more}", permit.principal())).into() })
+        let (who, issuer) = (permit.principal(), permit.issuer());
+        let whose = if who == issuer { String::new() } else { format!(" for {issuer}") };
+        let said = ToolCallResult::text(format!("{who}{whose}{more}"));
+        Box::pin(async move { said.into() })
     }
 }
 
@@ -92,7 +95,7 @@ async fn a_run_of_an_agent_leaves_its_mandate_by_no_token() {
     assert_eq!(speak(&fixture, &Credential::peer(1000), json!(token)).await, "client:ada");
 
     let (_call, run) = begin(&fixture, &one, None, "agent__one").await;
-    assert_eq!(speak(&fixture, &run, json!(token)).await, "Error: not for agent:one@local");
+    assert_eq!(speak(&fixture, &run, json!(token)).await, "Error: not for user@local");
     let row = ("CallRefused".to_owned(), "agent:one@local".to_owned(), "invalid_arguments".to_owned());
     assert_eq!(last_row(&fixture), row);
 }
@@ -107,4 +110,25 @@ async fn whoever_is_spoken_for_by_a_token_does_not_approve_by_it() {
     let own = speak(&fixture, &Credential::bearer(&token), json!(null)).await;
     assert_eq!(own, "client:ada, who may approve");
     assert_eq!(speak(&fixture, &Credential::peer(1000), json!(token)).await, "client:ada");
+}
+
+#[tokio::test]
+async fn a_call_of_a_run_is_made_for_whoever_sent_the_first_of_the_runs() {
+    let fixture = granted(&[]).await;
+    offer(&fixture);
+    let one = agent(&["tool.call.speaks", "tool.call.agent__one", "memory.write"]);
+    put(&fixture, "agent__one", &one);
+    for action in ["tool.call.speaks", "tool.call.agent__one", "memory.write"] {
+        fixture.grant(json!({"subject": "client:ada", "action": action})).await;
+    }
+    let new = serde_json::from_value(json!({"name": "ada"})).unwrap();
+    let token = fixture.gate.add_client(&fixture.operator(), new).await.unwrap().token;
+    let ada = fixture.gate.authenticate(&Credential::bearer(&token)).unwrap();
+
+    let (_outer, run) = begin(&fixture, &one, Some(ada), "agent__one").await;
+    assert_eq!(speak(&fixture, &run, json!(null)).await, "agent:one@local for client:ada");
+    let by = fixture.gate.authenticate(&run).unwrap();
+    let (_inner, deeper) = begin(&fixture, &one, Some(by), "agent__one").await;
+    assert_eq!(speak(&fixture, &deeper, json!(null)).await, "agent:one@local for client:ada");
+    assert_eq!(speak(&fixture, &deeper, json!(7)).await, "Error: not for client:ada");
 }

@@ -1,4 +1,5 @@
-//! Who is a member: a developer by its handle, and everybody of this home as the one that is called `local`.
+//! Who is a member: a developer by its handle, the operator and its clients as the one that is called `local`; a run of an agent
+//! is nobody, since it works as whoever sent it.
 
 use covenant_model::id::{DeveloperId, WorkspaceId};
 use covenant_model::principal::{Kind, Principal};
@@ -7,7 +8,7 @@ use covenant_team::port::Member;
 use super::sheaf;
 use crate::db::{DbError, Record, Row, Tx};
 
-/// The handle of whoever has none of their own: the operator, its clients and its agents.
+/// The handle of whoever has none of their own: the operator and its clients.
 const LOCAL: &str = "local";
 
 const BY_HANDLE: &str =
@@ -26,7 +27,12 @@ pub(super) const STATEMENTS: &[&str] = &[BY_HANDLE, CALLED, BY_ID];
 
 /// Who that principal is.
 pub(super) async fn member(tx: &mut Tx, principal: &Principal) -> Result<Option<Member>, DbError> {
-    let handle = if principal.kind() == Kind::Developer { principal.name() } else { LOCAL };
+    let handle = match principal.kind() {
+        Kind::Developer => principal.name(),
+        Kind::Operator | Kind::Client => LOCAL,
+        // Who sent it is asked for, and not the run: to take it for the operator would open the operator's workspace to it.
+        Kind::Agent => return Ok(None),
+    };
     first(&tx.query(BY_HANDLE, vec![handle.into()]).await?)
 }
 

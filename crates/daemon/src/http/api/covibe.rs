@@ -158,7 +158,7 @@ async fn note(
     let Some(caller) = caller else { return daemon.note_stranger(source).await };
     let call = daemon.gate.redactor().shown(call, 64);
     let call = Unserved { call, status: Status::Error, code, session: None, details: Map::new() };
-    let noted = daemon.store.note_unserved(Some(caller.principal().clone()), call, daemon.clock.now()).await;
+    let noted = daemon.store.note_unserved(Some(caller.issuer().clone()), call, daemon.clock.now()).await;
     if let Err(fault) = noted {
         tracing::error!(target: "covenant", cause = fault.cause(), "a call could not be written down: {fault}");
     }

@@ -106,9 +106,6 @@ pub(crate) async fn sign_in(
 ) -> Result<Response, Failure> {
     let offer = Offer::of(&daemon, port, &headers);
     let Some(site) = site(&daemon, port, &headers) else { return Err(Failure::invalid(NOWHERE)) };
-    if !daemon.signin.uses.begin(daemon.clock.now()) {
-        return Ok(offer.too_often("", BUSY));
-    }
     let id = bytes(&form, "id");
     let known = daemon.gate.passkey(id.clone()).await?;
     let handle = known.as_ref().map(|(handle, ..)| handle);
@@ -120,6 +117,7 @@ pub(crate) async fn sign_in(
     let done = match (judged, handle) {
         (Ok(counter), Some(handle)) => daemon.gate.sign_in(handle, Proof::Passkey { id, counter }).await?,
         (Ok(_), None) => SignedIn::Gone,
+        (Err(Wrong::TooOften), _) => return Ok(offer.too_often("", BUSY)),
         (Err(wrong), _) => return Ok(not_signed_in(&daemon, &offer, handle, wrong)),
     };
     Ok(match done {

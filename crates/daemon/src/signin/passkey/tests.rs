@@ -238,6 +238,35 @@ fn a_passkey_that_is_used_is_its_owners_and_has_signed_this() {
 }
 
 #[test]
+fn only_who_has_a_passkey_here_uses_up_what_is_looked_at_in_a_minute() {
+    let (device, challenges) = (Device::new(), Challenges::default());
+    let (kept, id) = (device.kept(), owner());
+    let good = told("covenant.example.org", UP_UV, 9, &[]);
+    let asked =
+        |now| client_data("webauthn.get", &challenges.begin(Purpose::SignIn, at(now)).unwrap(), &json!({}));
+    let judge = |data: &[u8], known: Option<&Passkey>, signature: &[u8], now| {
+        let answer = Used { client_data: data, told: &good, signature, user: id.as_str().as_bytes() };
+        challenges.used(&answer, known.map(|kept| (&id, kept)), &site(), at(now))
+    };
+    let old = asked(10);
+    assert_eq!(judge(&old, None, &[], 10), Err(Wrong::Unknown));
+    for _ in 0..A_MINUTE + 10 {
+        assert_eq!(judge(&asked(10), None, &[], 10), Err(Wrong::Unknown));
+        assert_eq!(judge(&old, Some(&kept), &[], 10), Err(Wrong::Challenge));
+    }
+    let signs_in = |now| {
+        let data = asked(now);
+        judge(&data, Some(&kept), &device.sign(&good, &data), now)
+    };
+    assert_eq!(signs_in(10), Ok(9), "a flood of strangers keeps nobody out");
+    for _ in 1..A_MINUTE {
+        assert_eq!(judge(&asked(10), Some(&kept), &[], 10), Err(Wrong::Signature));
+    }
+    assert_eq!(signs_in(11), Err(Wrong::TooOften));
+    assert_eq!(signs_in(70), Ok(9), "a minute later");
+}
+
+#[test]
 fn passkeys_are_bound_to_a_name() {
     let named = |origin: &str| Site::at(origin).map(|site| site.name);
     assert_eq!(named("http://localhost:8421").as_deref(), Some("localhost"));

@@ -15,7 +15,7 @@ fn key() -> SigningKey {
     SigningKey::from_bytes(&[3; 32])
 }
 
-fn grant(number: u64) -> SignedGrant {
+pub(super) fn grant(number: u64) -> SignedGrant {
     let grant = Grant {
         id: GrantId::from_random(seed(number)),
         subject: "client:claude".parse().unwrap(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use covenant_gate::ports::people::{Admitted, Named, People as _, TokenKept};
-use covenant_gate::ports::{Badge, TokenRecord, Tokens as _};
+use covenant_gate::ports::{Badge, Grants as _, TokenRecord, Tokens as _};
 use covenant_model::id::{DeveloperId, TokenId, WorkspaceId};
 use covenant_model::principal::AgentType;
 use covenant_model::team::{Developer, Handle, Role, WorkspaceName};
@@ -12,6 +12,7 @@ use covenant_store::{EventsWanted, Store};
 use covenant_team::event::Log;
 use serde_json::{Map, Value};
 
+use super::grants::grant;
 use super::{Bench, at, on_both, seed, together};
 
 fn name(text: &str) -> WorkspaceName {
@@ -162,8 +163,8 @@ async fn a_handle_stays_with_who_had_it(bench: Bench) {
     store.name_workspace(workspace(3), name("other"), at(3)).await.unwrap();
     let ada = admitted(&store, developer(5, "ada", &local)).await;
     assert_eq!(store.admit(developer(6, "ada", &local)).await.unwrap(), Admitted::Taken);
-    assert!(store.dismiss(ada.id.clone(), at(7)).await.unwrap());
-    assert!(!store.dismiss(ada.id.clone(), at(8)).await.unwrap());
+    assert_eq!(store.dismiss(ada.id.clone(), at(7)).await.unwrap(), Some(Vec::new()));
+    assert_eq!(store.dismiss(ada.id.clone(), at(8)).await.unwrap(), None);
     assert_eq!(store.developer(ada.handle.clone()).await.unwrap(), None);
     assert_eq!(
         store.admit(developer(9, "ada", &workspace(3))).await.unwrap(),
@@ -223,7 +224,7 @@ async fn who_is_dismissed_keeps_no_token_however_the_two_meet(bench: Bench) {
                 (Arc::clone(&stores[usize::from(number % 2 == 0)]), ada.clone(), who.clone());
             async move {
                 if number == 3 {
-                    assert!(store.dismiss(ada.id, at(900)).await.unwrap());
+                    assert!(store.dismiss(ada.id, at(900)).await.unwrap().is_some());
                 } else {
                     let token = token(1000 + round * 10 + number, &who, &number.to_string());
                     store.add_token_of(ada.id, token, 10).await.unwrap();
@@ -239,6 +240,30 @@ async fn who_is_dismissed_keeps_no_token_however_the_two_meet(bench: Bench) {
         let late = stores[0].add_token_of(ada.id, token(2000 + round, &who, "late"), 10).await.unwrap();
         assert_eq!(late, TokenKept::NoDeveloper);
     }
+}
+
+async fn who_is_dismissed_loses_the_grants_that_name_them_in_the_same_turn(bench: Bench) {
+    let (store, local) = founded(&bench).await;
+    let ada = admitted(&store, developer(5, "ada", &local)).await;
+    let to = |number, subject: &str| {
+        let mut given = grant(number);
+        given.grant.subject = subject.parse().unwrap();
+        given
+    };
+    for given in [to(1, "dev:ada"), to(2, "dev:ada2"), to(3, "client:ada"), to(4, "dev:ada"), to(5, "any")] {
+        store.add_grant(given).await.unwrap();
+    }
+    assert!(store.revoke_grant(grant(4).grant.id, at(6)).await.unwrap());
+    let before = store.revision().await.unwrap();
+    assert_eq!(store.dismiss(ada.id.clone(), at(7)).await.unwrap(), Some(vec![grant(1).grant.id]));
+    assert!(store.revision().await.unwrap() > before, "other daemons are told");
+    let left = async || {
+        let grants = store.grants().await.unwrap();
+        grants.into_iter().map(|held| held.grant.id).collect::<Vec<_>>()
+    };
+    assert_eq!(left().await, [2, 3, 5].map(|number| grant(number).grant.id));
+    admitted(&store, developer(9, "ada", &local)).await;
+    assert_eq!(left().await, [2, 3, 5].map(|number| grant(number).grant.id), "nor with another invite");
 }
 
 async fn a_bad_developer_is_an_error_that_names_table_and_id(bench: Bench) {
@@ -267,5 +292,6 @@ on_both!(
     a_handle_stays_with_who_had_it,
     a_token_is_kept_for_who_is_here_under_a_free_label_and_up_to_a_limit,
     who_is_dismissed_keeps_no_token_however_the_two_meet,
+    who_is_dismissed_loses_the_grants_that_name_them_in_the_same_turn,
     a_bad_developer_is_an_error_that_names_table_and_id,
 );

@@ -189,7 +189,7 @@ async fn whoever_is_dismissed_is_signed_out_and_has_no_way_back(bench: Bench) {
             ada.id
         ))
         .await;
-    assert!(store.dismiss(ada.id.clone(), at(30)).await.unwrap());
+    assert!(store.dismiss(ada.id.clone(), at(30)).await.unwrap().is_some());
     assert!(!is_open(&store, 11, 40).await && is_open(&store, 12, 40).await);
     assert_eq!(store.password(ada.id.clone()).await.unwrap(), None);
     assert_eq!(bench.number("SELECT count(*) FROM oidc_subjects").await, 0);
@@ -222,6 +222,38 @@ async fn nobody_has_more_than_fifty_sessions_and_what_is_over_is_forgotten(bench
         NewCode { created_at: at(late), expires_at: at(late + 1), ..code(2, CodeKind::Link, operator) };
     store.add_code(newer).await.unwrap();
     assert_eq!(bench.number("SELECT count(*) FROM signin_codes").await, 1);
+}
+
+async fn what_was_signed_out_pushes_no_session_out(bench: Bench) {
+    let (store, ada) = with_ada(&bench).await;
+    store.add_code(code(1, CodeKind::Invite, ada.principal())).await.unwrap();
+    store.redeem(hash(1), password("p"), session(0, 100)).await.unwrap();
+    for number in 1..100 {
+        let proof = Proof::Password("p".to_owned());
+        store.begin_session(ada.principal(), proof, session(number, 100 + number)).await.unwrap();
+        assert!(store.end_web_session(hash(number), at(100 + number)).await.unwrap());
+    }
+    assert!(is_open(&store, 0, 300).await, "the only one that is open stays");
+    assert!(bench.number("SELECT count(*) FROM web_sessions").await <= 50, "and what is over goes");
+}
+
+async fn whoever_had_a_session_or_a_link_in_a_backup_begins_anew(bench: Bench) {
+    let (store, ada) = with_ada(&bench).await;
+    store.add_code(code(1, CodeKind::Invite, ada.principal())).await.unwrap();
+    store.redeem(hash(1), password("p"), session(10, 20)).await.unwrap();
+    store.add_code(code(2, CodeKind::Invite, ada.principal())).await.unwrap();
+    store.add_code(code(3, CodeKind::Link, Principal::operator())).await.unwrap();
+    store.add_code(code(4, CodeKind::Link, Principal::operator())).await.unwrap();
+    store.redeem(hash(4), Redeeming::Link, session(11, 20)).await.unwrap();
+    store.sign_everybody_out().await.unwrap();
+    assert!(!is_open(&store, 10, 30).await && !is_open(&store, 11, 30).await);
+    for (number, kind) in [(2, CodeKind::Invite), (3, CodeKind::Link)] {
+        assert_eq!(store.code(hash(number), kind, at(30)).await.unwrap(), CodeState::Unknown);
+    }
+    assert_eq!(store.code(hash(1), CodeKind::Invite, at(30)).await.unwrap(), CodeState::Used);
+    let proof = Proof::Password("p".to_owned());
+    let begun = store.begin_session(ada.principal(), proof, session(12, 40)).await.unwrap();
+    assert_eq!(begun, Opening::Done, "the password is hers still");
 }
 
 async fn an_identity_is_one_persons_and_an_invite_replaces_every_way_in(bench: Bench) {
@@ -321,6 +353,8 @@ on_both!(
     a_session_ends_by_itself_by_word_by_idleness_and_by_a_new_password,
     whoever_is_dismissed_is_signed_out_and_has_no_way_back,
     nobody_has_more_than_fifty_sessions_and_what_is_over_is_forgotten,
+    what_was_signed_out_pushes_no_session_out,
+    whoever_had_a_session_or_a_link_in_a_backup_begins_anew,
     an_identity_is_one_persons_and_an_invite_replaces_every_way_in,
     a_passkey_is_one_persons_counts_up_and_the_last_way_in_stays,
 );

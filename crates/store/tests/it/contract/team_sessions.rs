@@ -16,7 +16,7 @@ async fn whoever_calls_is_the_developer_of_that_handle_or_the_local_one(bench: B
     for (principal, found) in [
         ("user@local", member(0, "local", false)),
         ("client:ada", member(0, "local", false)),
-        ("agent:bob@team/x", member(0, "local", false)),
+        ("agent:bob@team/x", None),
         ("dev:ada", member(1, "ada", false)),
         ("dev:bob", member(2, "bob", true)),
         ("dev:Ada", None),
