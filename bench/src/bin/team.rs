@@ -15,7 +15,7 @@ use covenant_store::{EventsWanted, Store};
 use covenant_team::event::Log;
 use covenant_team::input::{Call, Tool};
 use covenant_team::port::TeamTx as _;
-use covenant_team::work::{self, Form, Priority, TaskType, Work, WorkId};
+use covenant_team::work::{self, Brief, Form, Priority, TaskType, Work, WorkId};
 use covenant_team::{Outcome as Done, Request};
 use serde_json::{Value, json};
 
@@ -122,11 +122,11 @@ impl Team {
     async fn checks(&mut self, what: &str, goal: u32) -> Outcome<()> {
         // The first reads everything into memory.
         let begun = Instant::now();
-        says(&self.store, Tool::Task, about(&mut self.dice, "check")).await?;
+        says(&self.store, Tool::Task, about(&self.dice.brief(), "check")).await?;
         self.told(&format!("the first {what}"), vec![begun.elapsed()], None);
         let mut times = Vec::new();
         for _ in 0..ROUNDS {
-            let call = about(&mut self.dice, "check");
+            let call = about(&self.dice.brief(), "check");
             times.push(measured(&self.store, Tool::Task, call).await?.1);
         }
         self.told(what, times, Some(goal));
@@ -140,11 +140,10 @@ impl Team {
         let mut note =
             |place: usize, time| times.get_mut(place).into_iter().for_each(|times| times.push(time));
         for _ in 0..ROUNDS {
-            note(0, measured(&self.store, Tool::Task, about(&mut self.dice, "plan")).await?.1);
-            let check = about(&mut self.dice, "check");
-            let start = started(&check);
-            note(1, measured(&self.store, Tool::Task, check).await?.1);
-            let (started, time) = measured(&self.store, Tool::Task, start).await?;
+            note(0, measured(&self.store, Tool::Task, about(&self.dice.brief(), "plan")).await?.1);
+            let brief = self.dice.brief();
+            note(1, measured(&self.store, Tool::Task, about(&brief, "check")).await?.1);
+            let (started, time) = measured(&self.store, Tool::Task, about(&brief, "start")).await?;
             note(2, time);
             let id = text(&started, "task_id");
             let blocked = json!({"operation": "update", "task_id": id, "status": "blocked"});
@@ -184,10 +183,9 @@ impl Team {
                 for _ in 0..STEPS {
                     let beat = json!({"operation": "heartbeat", "session_id": session});
                     says(&store, Tool::Session, beat).await?;
-                    let check = about(&mut dice, "check");
-                    let start = started(&check);
-                    says(&store, Tool::Task, check).await?;
-                    let id = text(&says(&store, Tool::Task, start).await?, "task_id");
+                    let brief = dice.brief();
+                    says(&store, Tool::Task, about(&brief, "check")).await?;
+                    let id = text(&says(&store, Tool::Task, about(&brief, "start")).await?, "task_id");
                     let end = json!({"operation": "complete", "task_id": id, "result_summary": "done"});
                     says(&store, Tool::Task, end).await?;
                 }
@@ -251,8 +249,7 @@ fn text(done: &Done, name: &str) -> Value {
     done.envelope.data.get(name).cloned().unwrap_or_default()
 }
 
-fn about(dice: &mut Dice, operation: &str) -> Value {
-    let brief = dice.brief();
+fn about(brief: &Brief, operation: &str) -> Value {
     json!({
         "operation": operation,
         "title": brief.title,
