@@ -311,7 +311,8 @@ impl Answered<'_> {
         }
         let told: Envelope = serde_json::from_str(self.structured?.get()).ok()?;
         let code = told.data.get("code")?.as_str()?.to_owned();
-        Some(Failure::refusal(code, told.message, told.feedback.required_action.unwrap_or_default()))
+        let message = told.message.trim_end_matches('.').to_owned();
+        Some(Failure::refusal(code, message, told.feedback.required_action.unwrap_or_default()))
     }
 }
 
@@ -383,7 +384,7 @@ mod tests {
             let result: Answered<'_> = decode(answer.as_bytes()).unwrap();
             result.refusal(tool).map(|failure| (failure.exit(), failure.sentence()))
         };
-        let told = |exit| Some((exit, "No.; Do that.".to_owned()));
+        let told = |exit| Some((exit, "No; Do that.".to_owned()));
         let invalid = r#"{"code":"invalid_arguments","field":"title"}"#;
         assert_eq!(ends("covibe_task", "error", invalid), told(Exit::Usage));
         assert_eq!(ends("covibe_task", "error", r#"{"code":"not_granted"}"#), told(Exit::Refused));
