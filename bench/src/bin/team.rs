@@ -119,23 +119,23 @@ impl Team {
     }
 
     /// A look for what is new to the team, again and again.
-    async fn checks(&mut self, what: &str, goal: u32) -> Outcome<()> {
+    async fn checks(&mut self, beside: &str, goal: u32) -> Outcome<()> {
         // The first reads everything into memory.
         let begun = Instant::now();
         says(&self.store, Tool::Task, about(&self.dice.brief(), "check")).await?;
-        self.told(&format!("the first {what}"), vec![begun.elapsed()], None);
+        self.told(&format!("the first check, {beside}"), vec![begun.elapsed()], None);
         let mut times = Vec::new();
         for _ in 0..ROUNDS {
             let call = about(&self.dice.brief(), "check");
             times.push(measured(&self.store, Tool::Task, call).await?.1);
         }
-        self.told(what, times, Some(goal));
+        self.told(&format!("check, {beside}"), times, Some(goal));
         Ok(())
     }
 
     /// Tasks from their plan to their end.
-    async fn changes(&mut self, open: usize, change: u32, look: u32) -> Outcome<()> {
-        let names = ["plan", "check", "start", "update", "complete"];
+    async fn changes(&mut self, beside: &str, change: u32, look: u32) -> Outcome<()> {
+        let names = ["plan", "check after a change", "start", "update", "complete"];
         let mut times: [Vec<Duration>; 5] = Default::default();
         let mut note =
             |place: usize, time| times.get_mut(place).into_iter().for_each(|times| times.push(time));
@@ -154,7 +154,7 @@ impl Team {
         for (place, (what, times)) in names.into_iter().zip(times).enumerate() {
             // The first three look for overlap too.
             let goal = if place < 3 { look } else { change };
-            self.told(&format!("{what}, {open} open, {PAST} past"), times, Some(goal));
+            self.told(&format!("{what}, {beside}"), times, Some(goal));
         }
         Ok(())
     }
@@ -219,12 +219,14 @@ impl Team {
         let [change, look, far, all] = self.goals;
         self.fill(SOME, work::Status::Active, Duration::ZERO).await?;
         self.fill(PAST, work::Status::Done, LONG_AGO).await?;
-        self.checks(&format!("check, {SOME} open, {PAST} long past"), look).await?;
-        self.changes(SOME, change, look).await?;
+        let beside = format!("{SOME} open, {PAST} long past");
+        self.checks(&beside, look).await?;
+        self.changes(&beside, change, look).await?;
         self.fill(OPEN - SOME, work::Status::Active, Duration::ZERO).await?;
         self.fill(PAST, work::Status::Done, Duration::ZERO).await?;
-        self.checks(&format!("check, {OPEN} open, {PAST} past"), far).await?;
-        self.changes(OPEN, change, far).await?;
+        let beside = format!("{OPEN} open, {PAST} past");
+        self.checks(&beside, far).await?;
+        self.changes(&beside, change, far).await?;
         self.states(all).await?;
         self.crowd().await
     }

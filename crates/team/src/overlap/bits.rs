@@ -28,17 +28,29 @@ pub(super) fn log2(number: u64) -> u32 {
     whole * 256 + digits
 }
 
-/// How rare a term is, in parts of 256 bits: what the team's texts say, and for a small team rather what is known of texts
-/// in general, as if it had written [`PRIOR`] of these.
-pub(super) fn rarity(prior: u8, with_it: usize, all: usize) -> u64 {
-    let scale = 1_u64 << 13;
-    let expected = PRIOR * (scale >> prior.min(13));
-    let with_it = u64::try_from(with_it).unwrap_or(u64::MAX >> 20).min(u64::MAX >> 20);
-    let all = u64::try_from(all).unwrap_or(u64::MAX >> 20).min(u64::MAX >> 20);
-    let rarity = log2((all + PRIOR) * scale).saturating_sub(log2(with_it * scale + expected));
-    // What is in every text still says a little.
-    u64::from(rarity.max(64))
+/// How common a term is, as a logarithm in parts of 256: what the team's texts say, and for a small team rather what is known
+/// of texts in general, as if it had written [`PRIOR`] of these.
+pub(super) fn commonness(prior: u8, with_it: usize) -> u16 {
+    let with_it = u64::try_from(with_it).unwrap_or(MOST).min(MOST);
+    u16::try_from(log2(with_it * SCALE + PRIOR * (SCALE >> prior.min(13)))).unwrap_or(u16::MAX)
 }
+
+/// How common a term would be that every text has.
+pub(super) fn size(all: usize) -> u16 {
+    commonness(0, all)
+}
+
+/// How rare a term is among texts of that size, in parts of 256 bits.
+pub(super) fn rarity(size: u16, commonness: u16) -> u64 {
+    // What is in every text still says a little.
+    u64::from(size.saturating_sub(commonness).max(64))
+}
+
+/// The part of a text that is counted.
+const SCALE: u64 = 1 << 13;
+
+/// So many texts that their logarithm is no other than that of more.
+const MOST: u64 = u64::MAX >> 20;
 
 /// How many texts the table of words is worth.
 const PRIOR: u64 = 256;
@@ -63,6 +75,7 @@ mod tests {
 
     #[test]
     fn a_new_team_has_the_table_and_a_large_one_its_own_texts() {
+        let rarity = |prior, with_it, all| rarity(size(all), commonness(prior, with_it));
         assert_eq!(rarity(12, 0, 0), 12 * 256);
         assert_eq!(rarity(2, 0, 0), 2 * 256);
         assert!(rarity(12, 5_000, 10_000) < 2 * 256);

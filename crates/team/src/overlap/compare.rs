@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::hash::Hash as Key;
 
-use super::bits::Hash;
+use super::bits::{Hash, rarity};
 use super::index::{Index, Item, Standing};
 use super::parallel::{names_differ, other_name};
-use super::search::{Query, Sought};
+use super::search::{Aim, Query, Sought};
 use super::{LEAST_EVIDENCE, Match, TITLE_SHARE, opposed, reason};
 
 /// An item with its score.
@@ -17,6 +17,23 @@ pub(super) struct Compared<'i, K> {
     /// How many bits the shared words say.
     evidence: u64,
     shared: Vec<reason::Shared>,
+}
+
+/// How long what is sought is, squared: the whole text, and the title alone.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lengths {
+    text: u64,
+    title: u64,
+}
+
+impl Aim {
+    /// Its lengths.
+    pub(super) fn lengths(&self) -> Lengths {
+        let sum = |weight: fn(&Sought) -> u64| {
+            self.terms.iter().map(|term| square(weight(term) * term.rarity)).sum()
+        };
+        Lengths { text: sum(|term| term.weight), title: sum(|term| term.title_weight) }
+    }
 }
 
 /// What two texts have in common.
@@ -44,26 +61,21 @@ fn real(number: u64) -> f64 {
 }
 
 impl<K: Clone + Ord + Key> Index<K> {
-    /// How much an item is like what is sought.
-    pub(super) fn compare(
-        &self,
-        slot: usize,
-        sought: &[Sought],
-        by_number: &[u16],
-    ) -> Option<Compared<'_, K>> {
+    /// How much an item is like what is sought, whose own lengths are known.
+    pub(super) fn compare(&self, slot: usize, aim: &Aim, lengths: Lengths) -> Option<Compared<'_, K>> {
         let item = self.item(slot)?;
-        let (mut texts, mut titles) = (Sum::default(), Sum::default());
-        for term in sought {
-            texts.left += square(term.weight * term.rarity);
-            titles.left += square(term.title_weight * term.rarity);
-        }
+        let mut texts = Sum { left: lengths.text, ..Sum::default() };
+        let mut titles = Sum { left: lengths.title, ..Sum::default() };
         let mut shared = Vec::new();
         let mut evidence = 0;
         for (number, counts) in item.terms() {
-            let at =
-                usize::try_from(number).ok().and_then(|number| by_number.get(number)).copied().unwrap_or(0);
-            let term = usize::from(at).checked_sub(1).and_then(|at| sought.get(at));
-            let rarity = term.map_or_else(|| self.rarity(number), |term| term.rarity);
+            let Ok(number) = usize::try_from(number) else { continue };
+            let at = aim.by_number.get(number).copied().unwrap_or(0);
+            let term = usize::from(at).checked_sub(1).and_then(|at| aim.terms.get(at));
+            let rarity = match term {
+                Some(term) => term.rarity,
+                None => self.listed(number).map_or(0, |listed| rarity(aim.size, listed.commonness)),
+            };
             texts.right += square(counts.weight() * rarity);
             titles.right += square(counts.title_weight() * rarity);
             let Some(term) = term else { continue };

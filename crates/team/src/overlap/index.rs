@@ -5,7 +5,7 @@ use std::hash::Hash as Key;
 
 use covenant_model::time::Timestamp;
 
-use super::bits::{Hash, rarity};
+use super::bits::{Hash, commonness, size};
 use super::features::{Features, Place, Term, file};
 use super::postings::{MOST, Posting, Postings};
 use super::prior::Bits;
@@ -30,7 +30,7 @@ pub struct Index<K> {
     pub(super) lengths: Vec<u32>,
     free: Vec<u32>,
     numbers: HashMap<Hash, u32>,
-    pub(super) terms: Vec<Listed>,
+    terms: Vec<Listed>,
     spare: Vec<u32>,
     /// The slots of those that mean to touch a file, in no order.
     by_file: HashMap<Hash, Vec<u32>>,
@@ -40,8 +40,27 @@ pub struct Index<K> {
 #[derive(Debug)]
 pub(super) struct Listed {
     hash: Hash,
-    pub(super) bits: Bits,
-    pub(super) postings: Postings,
+    bits: Bits,
+    /// Of these postings: every search reads it for thousands of terms.
+    pub(super) commonness: u16,
+    postings: Postings,
+}
+
+impl Listed {
+    fn new(term: Term) -> Self {
+        let commonness = commonness(term.bits, 0);
+        Self { hash: term.hash, bits: term.bits, commonness, postings: Postings::NONE }
+    }
+
+    /// The items that have it.
+    pub(super) fn postings(&self) -> &[Posting] {
+        self.postings.as_slice()
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Postings)) {
+        change(&mut self.postings);
+        self.commonness = commonness(self.bits, self.postings().len());
+    }
 }
 
 /// A piece of work, as it is compared.
@@ -135,7 +154,7 @@ impl<K: Clone + Ord + Key> Index<K> {
             let number = self.number(*term);
             let listed = usize::try_from(number).ok().and_then(|number| self.terms.get_mut(number));
             if let (Some(listed), Some(posting)) = (listed, Posting::new(slot, *counts)) {
-                listed.postings.insert(posting);
+                listed.change(|postings| postings.insert(posting));
             }
             terms.push(number);
         }
@@ -212,8 +231,8 @@ impl<K: Clone + Ord + Key> Index<K> {
     fn let_go(&mut self, number: u32, slot: u32, counts: Counts) {
         let listed = usize::try_from(number).ok().and_then(|number| self.terms.get_mut(number));
         let (Some(listed), Some(posting)) = (listed, Posting::new(slot, counts.0)) else { return };
-        listed.postings.remove(posting);
-        if listed.postings.as_slice().is_empty() {
+        listed.change(|postings| postings.remove(posting));
+        if listed.postings().is_empty() {
             self.numbers.remove(&listed.hash);
             self.spare.push(number);
         }
@@ -224,7 +243,7 @@ impl<K: Clone + Ord + Key> Index<K> {
         if let Some(number) = self.numbers.get(&term.hash) {
             return *number;
         }
-        let listed = Listed { hash: term.hash, bits: term.bits, postings: Postings::NONE };
+        let listed = Listed::new(term);
         let number = self.spare.pop().unwrap_or_else(|| u32::try_from(self.terms.len()).unwrap_or(u32::MAX));
         match usize::try_from(number).ok().and_then(|at| self.terms.get_mut(at)) {
             Some(place) => *place = listed,
@@ -257,9 +276,18 @@ impl<K: Clone + Ord + Key> Index<K> {
         }
     }
 
-    /// How rare a term is among these items, in parts of 256 bits.
-    pub(super) fn rarity(&self, number: u32) -> u64 {
-        let listed = usize::try_from(number).ok().and_then(|number| self.terms.get(number));
-        listed.map_or(0, |listed| rarity(listed.bits, listed.postings.as_slice().len(), self.len()))
+    /// Below which all numbers of terms are.
+    pub(super) fn numbers(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// The term of a number.
+    pub(super) fn listed(&self, number: usize) -> Option<&Listed> {
+        self.terms.get(number)
+    }
+
+    /// How common a term would be that every item has.
+    pub(super) fn size(&self) -> u16 {
+        size(self.len())
     }
 }

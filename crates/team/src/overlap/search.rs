@@ -5,7 +5,7 @@ use std::hash::Hash as Key;
 
 use covenant_model::time::Timestamp;
 
-use super::bits::{Hash, rarity};
+use super::bits::{Hash, commonness, rarity};
 use super::compare::Compared;
 use super::features::{self, Features};
 use super::index::{Index, Standing};
@@ -53,9 +53,20 @@ const FREQUENT: usize = 1_000;
 /// What the same title is worth when items are chosen: more than everything else.
 const SAME_TITLE: u32 = 1 << 30;
 
-/// A term of the query as this index knows it.
+/// A query as this index knows it.
+pub(super) struct Aim {
+    pub(super) terms: Vec<Sought>,
+    /// For each term of the index, which of these it is, plus one.
+    pub(super) by_number: Vec<u16>,
+    /// How many items there are, as [`Index::size`] has it.
+    pub(super) size: u16,
+}
+
+/// A term of the query.
 pub(super) struct Sought {
     pub(super) hash: Hash,
+    /// Its number here, if any item has it.
+    number: Option<usize>,
     pub(super) rarity: u64,
     pub(super) weight: u64,
     pub(super) title_weight: u64,
@@ -74,9 +85,10 @@ impl<K: Clone + Ord + Key> Index<K> {
     /// The items most like the query, best first, however little they are like it. Where there are more than the limit, what
     /// somebody has to decide about is among them before what is only more alike.
     pub fn ranked(&self, query: &Query, among: &Among<'_, K>, limit: usize) -> Vec<Match<K>> {
-        let (sought, by_number) = self.sought(query);
-        let candidates = self.candidates(query, among, limit);
-        let compare = |slot| self.compare(slot, &sought, &by_number);
+        let aim = self.aim(query);
+        let candidates = self.candidates(&aim, query.features.title_key, among, limit);
+        let own = aim.lengths();
+        let compare = |slot| self.compare(slot, &aim, own);
         let mut compared: Vec<_> = candidates.into_iter().filter_map(compare).collect();
         compared.sort_by(|one, other| {
             other.score.total_cmp(&one.score).then_with(|| one.item.id.cmp(&other.item.id))
@@ -96,20 +108,22 @@ impl<K: Clone + Ord + Key> Index<K> {
         found.into_iter().map(|(_, judged, compared)| judged.with_reason(query, compared)).collect()
     }
 
-    /// The terms of a query with their rarity here, and for each term of the index which of them it is, plus one.
-    fn sought(&self, query: &Query) -> (Vec<Sought>, Vec<u16>) {
-        let mut by_number = vec![0; self.terms.len()];
-        let mut sought = Vec::with_capacity(query.features.terms.len());
+    /// The terms of a query with their rarity here.
+    fn aim(&self, query: &Query) -> Aim {
+        let size = self.size();
+        let mut by_number = vec![0; self.numbers()];
+        let mut terms = Vec::with_capacity(query.features.terms.len());
         for (place, term) in (1..).zip(query.features.terms.iter()) {
-            let known = self.known(term.hash);
-            let listed = known.and_then(|number| self.terms.get(number));
-            let with_it = listed.map_or(0, |listed| listed.postings.as_slice().len());
-            if let Some(number) = known.and_then(|number| by_number.get_mut(number)) {
-                *number = place;
+            let number = self.known(term.hash);
+            if let Some(there) = number.and_then(|number| by_number.get_mut(number)) {
+                *there = place;
             }
-            sought.push(Sought {
+            let listed = number.and_then(|number| self.listed(number));
+            let common = listed.map_or_else(|| commonness(term.bits, 0), |listed| listed.commonness);
+            terms.push(Sought {
                 hash: term.hash,
-                rarity: rarity(term.bits, with_it, self.len()),
+                number,
+                rarity: rarity(size, common),
                 weight: u64::from(term.weight),
                 title_weight: match (term.titled, term.whole) {
                     (true, true) => 12,
@@ -123,23 +137,21 @@ impl<K: Clone + Ord + Key> Index<K> {
                     .is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit())),
             });
         }
-        (sought, by_number)
+        Aim { terms, by_number, size }
     }
 
     /// The slots of the items worth comparing.
-    fn candidates(&self, query: &Query, among: &Among<'_, K>, limit: usize) -> Vec<usize> {
+    fn candidates(&self, aim: &Aim, title: Hash, among: &Among<'_, K>, limit: usize) -> Vec<usize> {
         let mut points = vec![0_u32; self.ended.len()];
-        for term in &query.features.terms {
-            let Some(listed) = self.known(term.hash).and_then(|number| self.terms.get(number)) else {
-                continue;
-            };
-            let postings = listed.postings.as_slice();
-            if postings.len() > FREQUENT.max(self.len() / 8) && term.hash != query.features.title_key {
+        for term in &aim.terms {
+            let Some(listed) = term.number.and_then(|number| self.listed(number)) else { continue };
+            let postings = listed.postings();
+            if postings.len() > FREQUENT.max(self.len() / 8) && term.hash != title {
                 continue;
             }
-            let rarity = rarity(term.bits, postings.len(), self.len()) / 64;
-            let says = u32::try_from(u64::from(term.weight) * rarity * rarity / 64).unwrap_or(u32::MAX);
-            let bonus = if term.hash == query.features.title_key { SAME_TITLE } else { 0 };
+            let rarity = term.rarity / 64;
+            let says = u32::try_from(term.weight * rarity * rarity / 64).unwrap_or(u32::MAX);
+            let bonus = if term.hash == title { SAME_TITLE } else { 0 };
             for posting in postings {
                 if let Some(points) = points.get_mut(posting.slot()) {
                     *points = points.saturating_add(says * u32::from(posting.counts() & 0x3f) + bonus);
