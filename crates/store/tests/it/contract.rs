@@ -22,6 +22,7 @@ mod team_claims;
 mod team_contexts;
 mod team_coordination;
 mod team_events;
+mod team_laws;
 mod team_messages;
 mod team_orphans;
 mod team_property;

@@ -1,24 +1,17 @@
-//! Whatever developers do in whatever order: each call is written down once, each change once, nobody touches what is not theirs,
-//! and what is refused changes nothing.
+//! Whatever developers do in whatever order, the laws of `team_laws` hold.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
-use covenant_model::envelope::Status as Told;
-use covenant_model::id::DeveloperId;
 use covenant_model::principal::Principal;
 use covenant_model::time::Timestamp;
-use covenant_store::{EventsWanted, Store, TeamEvent};
 use covenant_team::Request;
-use covenant_team::event::Log;
 use covenant_team::input::{Call, Tool};
-use covenant_team::port::TeamTx as _;
-use covenant_team::session::{Session, SharedContext};
-use covenant_team::work::{Kind, Work, WorkId};
+use covenant_team::work::Work;
 use serde_json::{Map, Value, json};
 
-use super::team::{developer, peopled};
+use super::team::peopled;
+use super::team_laws::{Ids, Known, PLAYERS, Seen, Step, owner};
 use super::{Bench, at, on_both};
 
 /// A small generator, so that a failure is told by one number.
@@ -37,14 +30,6 @@ impl Dice {
     }
 }
 
-/// Everything there is to see.
-struct Seen {
-    works: BTreeMap<String, Work>,
-    sessions: BTreeMap<String, Session>,
-    contexts: BTreeMap<String, SharedContext>,
-    logs: BTreeMap<&'static str, Vec<TeamEvent>>,
-}
-
 /// Whose turn it is, and what there is to see.
 struct Turn<'t> {
     player: &'t str,
@@ -58,59 +43,38 @@ impl Turn<'_> {
     }
 }
 
-/// The developer who that player is.
-fn owner(player: &str) -> DeveloperId {
-    let number = PLAYERS.iter().position(|name| *name == player).unwrap();
-    developer(u64::try_from(number).unwrap())
+/// The newest look of somebody: for what, and what it told.
+struct Looked {
+    title: Value,
+    check: Value,
+    warning: Value,
+    candidates: Vec<Value>,
 }
 
 /// A team at play, and everything it was told.
 struct Play {
     seed: u64,
-    store: Arc<Store>,
-    ids: BTreeSet<String>,
-    sessions: BTreeMap<String, &'static str>,
-    contexts: Vec<String>,
-    /// The warnings, and for each title the newest look with its candidates.
-    warnings: Vec<String>,
-    looks: BTreeMap<String, (Value, Vec<Value>)>,
+    known: Known,
+    looks: BTreeMap<String, Looked>,
     now: Timestamp,
 }
 
-/// Three of one team and one of another, in the order of their numbers.
-const PLAYERS: [&str; 4] = ["local", "ada", "bob", "eve"];
-const TITLES: [&str; 6] = ["Add retries", "add RETRIES ", "Add retries", "Add retries.", "Port it", ""];
+/// The same work in several words, some that say too little to be told apart, and none at all.
+const TITLES: [&str; 7] = [
+    "Retry failed uploads with exponential backoff",
+    "Retry failed uploads with exponential backoff.",
+    "retry FAILED uploads with exponential  backoff",
+    "Retry failed uploads using exponential backoff",
+    "Add retries",
+    "Port it",
+    "",
+];
 
 impl Play {
-    async fn see(&self) -> Seen {
-        let mut works = BTreeMap::new();
-        let mut tx = self.store.begin_team().await.unwrap();
-        for id in &self.ids {
-            let kind = if id.starts_with("task_") { Kind::Task } else { Kind::Workstream };
-            if let Some(work) = tx.work(&WorkId::parse(kind, id).unwrap()).await.unwrap() {
-                works.insert(id.clone(), work);
-            }
-        }
-        let (mut sessions, mut contexts) = (BTreeMap::new(), BTreeMap::new());
-        for id in self.sessions.keys() {
-            sessions.extend(tx.session(&id.parse().unwrap()).await.unwrap().map(|kept| (id.clone(), kept)));
-        }
-        for id in &self.contexts {
-            contexts.extend(tx.context(&id.parse().unwrap()).await.unwrap().map(|kept| (id.clone(), kept)));
-        }
-        drop(tx);
-        let mut logs = BTreeMap::new();
-        for log in Log::ALL {
-            let wanted = EventsWanted { log, workspace: None, developer: None, after: None, limit: 40 };
-            logs.insert(log.as_str(), self.store.team_events(wanted).await.unwrap());
-        }
-        Seen { works, sessions, contexts, logs }
-    }
-
     /// Mostly the id of something open of the player's own; else one that somebody was given, or nobody.
     fn id(&self, dice: &mut Dice, turn: &Turn<'_>, prefix: &str) -> Value {
-        let known = self.ids.iter().filter(|id| id.starts_with(prefix));
-        let known: Vec<&String> = match dice.roll(8) {
+        let known = self.known.works.iter().filter(|id| id.starts_with(prefix));
+        let known: Vec<&str> = match dice.roll(8) {
             0 => known.collect(),
             1 => Vec::new(),
             _ => known.filter(|id| turn.is_own_and_open(id)).collect(),
@@ -118,7 +82,7 @@ impl Play {
         if known.is_empty() {
             return Value::from(format!("{prefix}nobodys"));
         }
-        Value::from(known[dice.roll(known.len())].as_str())
+        dice.pick(&known).into()
     }
 
     fn call(&self, dice: &mut Dice, turn: &Turn<'_>) -> (Tool, Map<String, Value>) {
@@ -130,17 +94,22 @@ impl Play {
             Tool::Task,
             Tool::Workstream,
             Tool::Session,
+            Tool::Session,
             Tool::Note,
             Tool::Team,
             Tool::Warning,
-        ][dice.roll(10)];
+        ][dice.roll(11)];
         let mut members = Map::new();
         let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);
-        let operation = dice.pick(tool.operations());
+        // Whoever looked often starts.
+        let eager = tool == Tool::Task && self.looks.contains_key(turn.player) && dice.roll(3) == 0;
+        let operation = if eager { "start" } else { dice.pick(tool.operations()) };
         put(tool.selector(), operation.into());
-        if dice.roll(3) == 0 && !self.sessions.is_empty() && operation != "start" {
-            let all: Vec<&String> = self.sessions.keys().collect();
-            put("session_id", Value::from(all[dice.roll(all.len())].as_str()));
+        if operation != "start"
+            && dice.roll(3) < 1 + usize::from(tool == Tool::Session)
+            && let Some(session) = any(dice, turn, &self.known.sessions, "sess_nobodys")
+        {
+            put("session_id", session);
         }
         put("title", dice.pick(&TITLES).into());
         match tool {
@@ -154,15 +123,10 @@ impl Play {
                     put("workstream_id", self.id(dice, turn, "ws_"));
                 }
                 if operation.starts_with("start")
-                    && let Some((check, candidates)) = self.looks.get(turn.player)
-                    && dice.roll(4) > 0
+                    && let Some(looked) = self.looks.get(turn.player)
+                    && dice.roll(8) > 0
                 {
-                    let same = dice.roll(3) == 0;
-                    let judged =
-                        |id: &Value| json!({"candidate_id": id, "same_scope": same, "reason": "seen"});
-                    put("check_id", check.clone());
-                    put("scope_verdict", candidates.iter().map(judged).collect());
-                    put("confirmation_reason", dice.pick(&["both are wanted", "both are wanted", ""]).into());
+                    looked.answered(dice, &mut put);
                 }
                 put("reason", dice.pick(&["no longer wanted", "no longer wanted", " "]).into());
                 put("result_summary", dice.pick(&["it works", "it works", ""]).into());
@@ -189,8 +153,10 @@ impl Play {
                 put("summary", "where we stand".into());
                 put("activity", dice.pick(&["reading", ""]).into());
                 put("ttl_hours", [1, 24, 168, 169][dice.roll(4)].into());
-                if operation.ends_with("_context") && !self.contexts.is_empty() && dice.roll(2) == 0 {
-                    put("context_id", self.contexts[dice.roll(self.contexts.len())].as_str().into());
+                if operation.ends_with("_context")
+                    && let Some(context) = any(dice, turn, &self.known.contexts, "ctx_nobodys")
+                {
+                    put("context_id", context);
                 }
             }
             Tool::Note => {
@@ -200,8 +166,8 @@ impl Play {
                 }
             }
             Tool::Warning => {
-                let known = self.warnings.get(dice.roll(self.warnings.len().max(1)));
-                put("warning_id", known.map_or("warn_nobodys", String::as_str).into());
+                let warning = any(dice, turn, &self.known.warnings, "warn_nobodys");
+                put("warning_id", warning.unwrap_or("warn_nobodys".into()));
                 put("reason", dice.pick(&["seen", "seen", " "]).into());
             }
             // Has a game of its own.
@@ -214,113 +180,97 @@ impl Play {
     }
 }
 
-/// Which events are of a piece of work that became another.
-fn changes(event: &TeamEvent) -> bool {
-    let (kind, what) = event.event.split_once('.').unwrap();
-    matches!(kind, "task" | "workstream") && what != "checked"
+/// Mostly one of the player's own; else one of anybody's, or nobody's; none where they have none.
+fn any(dice: &mut Dice, turn: &Turn<'_>, known: &Ids, nobodys: &str) -> Option<Value> {
+    let own = |(_, whose): &&(String, &str)| *whose == turn.player;
+    let known: Vec<&str> = match dice.roll(4) {
+        0 => known.iter().chain([nobodys]).collect(),
+        _ => known.0.iter().filter(own).map(|(id, _)| id.as_str()).collect(),
+    };
+    (!known.is_empty()).then(|| dice.pick(&known).into())
+}
+
+impl Looked {
+    /// What a start says of what was found: a verdict on each, on all but one, or, as older agents do, a reason alone.
+    fn answered(&self, dice: &mut Dice, put: &mut impl FnMut(&str, Value) -> Option<Value>) {
+        put("title", self.title.clone());
+        put("confirmation_reason", dice.pick(&["both are wanted", "both are wanted", ""]).into());
+        if dice.roll(3) == 0 {
+            put("warning_id", self.warning.clone());
+            return;
+        }
+        let same = dice.roll(3) == 0;
+        let judged = |id: &Value| json!({"candidate_id": id, "same_scope": same, "reason": "seen"});
+        put("check_id", self.check.clone());
+        put(
+            "scope_verdict",
+            self.candidates.iter().skip(usize::from(dice.roll(6) == 0)).map(judged).collect(),
+        );
+    }
 }
 
 async fn each_call_and_each_change_is_written_down_once_and_nobody_touches_what_is_not_theirs(bench: Bench) {
     let store = peopled(&bench).await;
     let (mut endings, mut events) = (BTreeSet::new(), BTreeSet::new());
-    for seed in 1..=4_u64 {
+    let mut open = Ids::default();
+    for seed in 1..=6_u64 {
         let mut dice = Dice(seed);
-        let now = at(1_000_000_000 * seed);
-        let mut play = Play {
-            seed,
-            store: Arc::clone(&store),
-            ids: BTreeSet::new(),
-            sessions: BTreeMap::new(),
-            contexts: Vec::new(),
-            warnings: Vec::new(),
-            looks: BTreeMap::new(),
-            now,
-        };
-        let mut before = play.see().await;
+        // What earlier games left open is there in this one.
+        let known = Known { works: std::mem::take(&mut open), ..Known::default() };
+        let mut play = Play { seed, known, looks: BTreeMap::new(), now: at(1_000_000_000 * seed) };
+        let mut before = Seen::of(&bench, &store, &play.known).await;
         for step in 0..120 {
             let player = PLAYERS[[1, 1, 1, 1, 0, 2, 3][dice.roll(7)]];
             let turn = Turn { player, seen: &before };
             let (tool, arguments) = play.call(&mut dice, &turn);
             let told = format!("seed {seed}, step {step}: {player} {} {}", tool.name(), json!(arguments));
-            play.now = play.now.plus(Duration::from_secs(u64::try_from(dice.roll(40)).unwrap() + 1));
+            // Mostly ahead, and now and then back by more than a look counts.
+            play.now = match dice.roll(30) {
+                0 => play.now.minus(Duration::from_mins(12)),
+                _ => play.now.plus(Duration::from_secs(u64::try_from(dice.roll(40)).unwrap() + 1)),
+            };
             let principal: Principal =
                 if player == "local" { Principal::operator() } else { Principal::developer(player).unwrap() };
+            let title = arguments.get("title").cloned().unwrap_or_default();
             let call = Call::read(tool, arguments).unwrap();
             let request = Request { principal, agent_type: None, call, now: play.now };
             let outcome = store.perform(request).await.unwrap();
             let data = &outcome.envelope.data;
-            for name in ["task_id", "workstream_id"] {
-                play.ids.extend(data.get(name).and_then(Value::as_str).map(str::to_owned));
-            }
-            play.contexts.extend(data.get("context_id").and_then(Value::as_str).map(str::to_owned));
-            play.warnings.extend(data.get("warning_id").and_then(Value::as_str).map(str::to_owned));
+            let id = |name: &str| data.get(name).and_then(Value::as_str).map(str::to_owned);
+            play.known.works.hear(id("task_id"), player);
+            play.known.works.hear(id("workstream_id"), player);
+            play.known.contexts.hear(id("context_id"), player);
+            play.known.warnings.hear(id("warning_id"), player);
             if let (Some(check), Some(Value::Array(found))) = (data.get("check_id"), data.get("candidates")) {
-                let ids = found.iter().map(|found| found["id"].clone()).collect();
-                play.looks.insert(player.to_owned(), (check.clone(), ids));
+                let candidates = found.iter().map(|found| found["id"].clone()).collect();
+                let warning = data["warning_id"].clone();
+                let looked = Looked { title, check: check.clone(), warning, candidates };
+                play.looks.insert(player.to_owned(), looked);
             }
-            if let Some(session) = &outcome.session {
-                play.sessions.entry(session.to_string()).or_insert(player);
-            }
-            let after = play.see().await;
-            holds(&told, player, outcome.envelope.status, &before, &after, &play);
-            endings.insert(outcome.envelope.status.as_str());
+            play.known.sessions.hear(outcome.session.as_ref().map(ToString::to_string), player);
+            let after = Seen::of(&bench, &store, &play.known).await;
+            let status = outcome.envelope.status;
+            let (before_it, known) = (&before, &play.known);
+            Step { told: &told, player, status, before: before_it, after: &after, known }.holds();
+            endings.insert(status.as_str());
             events.extend(outcome.changes.iter().map(|change| change.event));
             before = after;
         }
+        play.known.works.0.retain(|(id, _)| before.works.get(id).is_some_and(|work| work.status.is_open()));
+        open = play.known.works;
     }
     assert_eq!(endings.len(), 4, "the dice are no test: every call ended as one of {endings:?}");
-    assert!(events.len() > 10, "the dice are no test: there are only {events:?}");
-}
-
-/// What is new, or other than it was.
-fn differing<'s, T: PartialEq>(before: &BTreeMap<String, T>, after: &'s BTreeMap<String, T>) -> Vec<&'s T> {
-    after.iter().filter(|(id, now)| before.get(*id) != Some(now)).map(|(_, now)| now).collect()
-}
-
-fn holds(told: &str, player: &str, status: Told, before: &Seen, after: &Seen, play: &Play) {
-    let new = |log: &str| {
-        let known: BTreeSet<&str> = before.logs[log].iter().map(|event| event.id.as_str()).collect();
-        let fresh = after.logs[log].iter().filter(|event| !known.contains(event.id.as_str()));
-        fresh.cloned().collect::<Vec<_>>()
-    };
-    let (work, usage, feedback) = (new("work"), new("usage"), new("feedback"));
-    assert_eq!(usage.len(), 1, "{told}");
-    assert_eq!(usage[0].status, status.as_str(), "{told}");
-    for event in work.iter().chain(&usage).chain(&feedback) {
-        assert_eq!(event.developer.as_deref(), Some(player), "{told}");
-        assert!(json!(event.payload).to_string().len() <= 8192, "{told}: too much is written down");
-        if let Some(session) = &event.session_id {
-            assert_eq!(play.sessions.get(session.as_str()), Some(&player), "{told}: a session of another");
-        }
-    }
-    assert_eq!(feedback.len(), usize::from(matches!(status, Told::Warning | Told::Blocked)), "{told}");
-    let changed: BTreeSet<&str> =
-        differing(&before.works, &after.works).into_iter().map(|work| work.id.as_str()).collect();
-    let mut subjects: Vec<&str> = work
-        .iter()
-        .filter(|event| changes(event))
-        .map(|event| event.subject_id.as_deref().unwrap())
-        .collect();
-    subjects.sort_unstable();
-    assert_eq!(
-        subjects,
-        changed.iter().copied().collect::<Vec<_>>(),
-        "{told}: not one event for each change"
-    );
-    for id in changed {
-        assert_eq!(after.works[id].developer, owner(player), "{told}: touched what is another's");
-    }
-    let (sessions, contexts) =
-        (differing(&before.sessions, &after.sessions), differing(&before.contexts, &after.contexts));
-    for session in &sessions {
-        assert_eq!(session.developer, owner(player), "{told}: touched another's session");
-    }
-    for context in &contexts {
-        assert_eq!(context.developer, owner(player), "{told}: touched another's context");
-    }
-    if status == Told::Error {
-        let kept = work.is_empty() && sessions.is_empty() && contexts.is_empty();
-        assert!(kept, "{told}: an error that changed something");
+    for event in [
+        "scope.judged",
+        "warning.confirmed",
+        "warning.dismissed",
+        "task.completed",
+        "workstream.auto_created",
+        "session.ended",
+        "session.context_revoked",
+        "blocker.recorded",
+    ] {
+        assert!(events.contains(event), "the dice are no test: no {event} among {events:?}");
     }
 }
 
