@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 
 /// How long an ordinary answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -311,7 +311,8 @@ pub(crate) const NEW_TOKEN: &str = "unset COVENANT_TOKEN to act as yourself, or 
 
 /// What is said where the token in the environment opens nothing.
 pub(crate) fn bad_token() -> Failure {
-    Failure::new(Exit::Refused, "the token in COVENANT_TOKEN is not valid here, or was revoked", NEW_TOKEN)
+    let message = "the token in COVENANT_TOKEN is not valid here, or was revoked";
+    Failure::refusal("unauthenticated".to_owned(), message.to_owned(), NEW_TOKEN.to_owned())
 }
 
 fn gone() -> Failure {

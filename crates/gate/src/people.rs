@@ -47,6 +47,14 @@ pub enum PeopleError {
     /// Somebody has that handle.
     #[error("there is already a developer `{0}`")]
     HandleTaken(Handle),
+    /// Somebody had that handle in another workspace, and keeps it there.
+    #[error("`{handle}` was removed from the workspace `{workspace}`, and can only come back there")]
+    HandleKept {
+        /// Which.
+        handle: Handle,
+        /// Where.
+        workspace: WorkspaceName,
+    },
     /// There is nobody of that handle, or nobody they may act for.
     #[error("there is no developer `{0}`")]
     NoDeveloper(String),
@@ -112,8 +120,10 @@ impl Gate {
             created_at: self.clock.now(),
             removed_at: None,
         };
-        let Admitted::Done(developer) = self.store.admit(developer).await? else {
-            return Err(PeopleError::HandleTaken(handle));
+        let developer = match self.store.admit(developer).await? {
+            Admitted::Done(developer) => developer,
+            Admitted::Taken => return Err(PeopleError::HandleTaken(handle)),
+            Admitted::Gone(elsewhere) => return Err(self.had(steward, handle, &elsewhere).await?),
         };
         if let Err(fault) = self.let_in(&steward.actor, &developer).await {
             self.store.dismiss(developer.id, self.clock.now()).await?;
@@ -189,6 +199,20 @@ impl Gate {
         Ok(Removed { removed: developer.handle.into(), also })
     }
 
+    /// What is said of a handle that somebody had elsewhere: only who may know of that workspace is told its name.
+    async fn had(
+        &self,
+        steward: &Steward,
+        handle: Handle,
+        elsewhere: &WorkspaceId,
+    ) -> Result<PeopleError, Fault> {
+        let known = self.store.workspaces().await?.into_iter().find(|it| it.id == *elsewhere);
+        Ok(match known.filter(|_| steward.own().is_none()) {
+            Some(workspace) => PeopleError::HandleKept { handle, workspace: workspace.name },
+            None => PeopleError::HandleTaken(handle),
+        })
+    }
+
     /// The workspace of that name, or the one that is meant where none is named: their own, and for the operator that of
     /// `local`.
     async fn workspace(&self, steward: &Steward, name: Option<&str>) -> Result<Workspace, PeopleError> {
@@ -200,7 +224,7 @@ impl Gate {
             (None, None) => self.store.developer(Handle::local()).await?.map(|local| local.workspace),
         };
         let meant = workspaces.iter().find(|it| match name {
-            Some(name) => it.name.as_str() == name,
+            Some(name) => it.name.is_meant_by(name),
             None => own.as_ref() == Some(&it.id),
         });
         meant.cloned().ok_or_else(|| PeopleError::NoWorkspace {

@@ -149,7 +149,12 @@ impl WorkspaceName {
 
     /// Whether people would take the two for one.
     pub fn is_like(&self, other: &Self) -> bool {
-        self.0.to_lowercase() == other.0.to_lowercase()
+        self.is_meant_by(&other.0)
+    }
+
+    /// Whether that is what somebody types who means it.
+    pub fn is_meant_by(&self, typed: &str) -> bool {
+        self.0.to_lowercase() == typed.to_lowercase()
     }
 
     /// As people write it.

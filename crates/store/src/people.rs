@@ -185,8 +185,11 @@ async fn admit(tx: &mut Tx, new: Developer) -> Result<Admitted, DbError> {
         add_developer(tx, &new).await?;
         return Ok(Admitted::Done(new));
     };
-    if known.removed_at.is_none() || known.workspace != new.workspace {
+    if known.removed_at.is_none() {
         return Ok(Admitted::Taken);
+    }
+    if known.workspace != new.workspace {
+        return Ok(Admitted::Gone(known.workspace));
     }
     let values = vec![known.id.as_str().into(), new.role.as_str().into(), i64::from(new.private).into()];
     tx.execute(TAKE_BACK, values).await?;

@@ -332,6 +332,30 @@ fn two_people_with_one_handle_are_one_and_a_refusal() {
 }
 
 #[test]
+fn a_handle_that_was_somebody_elsewhere_says_where_to_the_operator_and_to_nobody_else() {
+    for home in homes() {
+        let _daemon = home.up();
+        for workspace in ["acme", "Night Shift"] {
+            home.run(&["team", "init", workspace]).ok();
+        }
+        // However its letters are typed.
+        home.run(&["team", "invite", "ada", "--workspace", "night shift"]).ok();
+        home.run(&["team", "remove", "ada"]).ok();
+        let refused = home.run(&["team", "invite", "ada"]);
+        assert_eq!(refused.code(), 2, "{refused:?}");
+        assert!(refused.stderr.contains("`ada` was removed from the workspace `Night Shift`"), "{refused:?}");
+        assert!(refused.stderr.contains("covenant team invite ada --workspace 'Night Shift'"), "{refused:?}");
+        home.run(&["team", "invite", "bob", "--role", "admin"]).ok();
+        let bob = token(&home, &["--for", "bob"]);
+        let hidden = by(&home, &bob, &["team", "invite", "ada"]);
+        assert_eq!(hidden.code(), 2, "{hidden:?}");
+        assert!(hidden.stderr.contains("already a developer `ada`"), "{hidden:?}");
+        assert!(!hidden.stderr.contains("Night"), "{hidden:?}");
+        home.run(&["team", "invite", "ada", "--workspace", "Night Shift"]).ok();
+    }
+}
+
+#[test]
 fn names_that_are_empty_too_long_or_odd_change_nothing() {
     let home = unhurried();
     let daemon = home.up();

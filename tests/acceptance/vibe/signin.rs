@@ -222,6 +222,11 @@ fn a_wrong_password_is_told_like_a_wrong_handle_and_five_close_the_door() {
     let rows = home.run(&["audit", "recent", "-n", "1000", "--json"]).ok().stdout;
     assert!(rows.contains("\"SignInRefused\""), "{rows}");
     nothing_holds(&home, &rows, &[GOOD, "not the password", "No Handle"]);
+    // Another link is there for whoever forgot it: what they tried before keeps them out no longer.
+    let link = invite(&home, port, &["ada", "--again"]);
+    assert_eq!(Browser::new(port).post(&link, &[("password", "another good password")]).status, 303);
+    assert_eq!(sign_in("ada", GOOD).status, 403);
+    assert_eq!(sign_in("ada", "another good password").status, 303);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use serde_json::Value;
 
 use super::*;
+use crate::exit::Exit;
 
 /// A server that reads one request's head, sends those bytes and hangs up. It gives back what it read.
 fn server(answer: &'static str) -> (tempfile::TempDir, PathBuf, JoinHandle<String>) {

@@ -105,7 +105,10 @@ impl Backup {
             Some(_) => "keys and secrets are in it, encrypted: without the passphrase they are lost",
             None => "keys and secrets are not in it; a home restored from it gets new keys",
         });
-        print::note("not in it either: the workspace, the vault, logs, and what can be made anew");
+        print::note(
+            "credentials that stand in config.toml itself are in it as they stand there: keep the file to yourself",
+        );
+        print::note("not in it: the workspace, the vault, logs, and what can be made anew");
         Ok(())
     }
 }

@@ -85,8 +85,10 @@ fn report(setting: &Setting, copied: &Copied) -> Result<(), Failure> {
     }
     table.print()?;
     print::note(&format!("{rows} rows are the same in {} and {}", copied.from, copied.to));
-    print::note("to use the new one, write its URL into config.toml and start the daemon:");
-    print::note("  [database]\n  url = \"URL\"");
+    print::note(
+        "to use the new one, write it into config.toml, with its password if it has one, and start the daemon:",
+    );
+    print::note(&format!("  [database]\n  url = {:?}", copied.to));
     Ok(())
 }
 

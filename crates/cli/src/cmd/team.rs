@@ -237,8 +237,20 @@ impl Invite {
             short(&invited.link_expires_at.to_string())
         ));
         print::note(&format!("give their agents a token each: covenant tokens create --for {handle}"));
+        if is_loopback(&invited.link) {
+            print::note(
+                "the link opens on this machine alone; for people elsewhere see \"Teammates on other machines\" in \
+                 docs/teams.md",
+            );
+        }
         Ok(Exit::Done)
     }
+}
+
+/// Whether a link leads to the machine it is opened on.
+fn is_loopback(link: &str) -> bool {
+    let host = link.split_once("://").map_or(link, |(_, rest)| rest);
+    ["127.", "localhost:", "localhost/", "[::1]"].iter().any(|here| host.starts_with(here))
 }
 
 fn as_what(role: Role) -> &'static str {

@@ -81,6 +81,10 @@ pub async fn make(order: Order) -> Result<Made, BackupError> {
     refuse_inside(&order.home, &into)?;
     refuse_existing(&order, &into)?;
     let unwritten = |error| BackupError::Unwritten { path: into.clone(), error };
+    if let Some(directory) = into.parent() {
+        fs::read_dir(directory)
+            .map_err(|error| BackupError::Unwritten { path: directory.to_owned(), error })?;
+    }
     let draft = Draft {
         archive: beside(&into, "tmp").map_err(unwritten)?,
         database: beside(&into, "db").map_err(unwritten)?,

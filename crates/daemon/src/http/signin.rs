@@ -182,7 +182,13 @@ pub(crate) async fn accept(
         Err(NotLooked::Fault(fault)) => return Err(fault.into()),
     };
     Ok(match daemon.gate.redeem_invite(&code, Chosen::Password(kept)).await? {
-        Redeemed::Done(begun) => signed_in(&daemon, port, &begun)?,
+        Redeemed::Done(begun) => {
+            // Whoever forgot their password tried it first: what was typed then counts no more.
+            if let Ok(handle) = who.name().parse() {
+                daemon.signin.attempts.succeeded(&handle);
+            }
+            signed_in(&daemon, port, &begun)?
+        }
         other => bad_invite(&other),
     })
 }

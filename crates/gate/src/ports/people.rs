@@ -24,6 +24,8 @@ pub enum Admitted {
     Done(Developer),
     /// Somebody has that handle, here or in another workspace.
     Taken,
+    /// Somebody had it in another workspace and was removed there.
+    Gone(WorkspaceId),
 }
 
 /// What became of a new token.

@@ -61,7 +61,7 @@ impl Postgres {
         let options = options.application_name("covenant").disable_statement_logging();
         let first = tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options)).await;
         let first = first.map_err(|_| DbError::Unreachable("no answer within 5 s".into()))?;
-        let closed = first.map_err(|error| DbError::Unreachable(error.to_string()))?.close().await;
+        let closed = first.map_err(|error| DbError::Unreachable(spoken(&error)))?.close().await;
         closed?;
         let pool = PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(PATIENCE);
         let pool = pool.after_connect(|connection, _| {
@@ -190,9 +190,21 @@ fn read(row: &PgRow, index: usize) -> Result<Value, DbError> {
     })
 }
 
+/// What went wrong, in the server's words where it spoke; not where in its own source it says so.
+fn spoken(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Database(said) if said.code().as_deref() == Some("42501") => format!(
+            "{}; the role must be able to create tables there: make it the owner of the database (ALTER DATABASE … OWNER TO …)",
+            said.message()
+        ),
+        sqlx::Error::Database(said) => said.message().to_owned(),
+        other => other.to_string(),
+    }
+}
+
 impl From<sqlx::Error> for DbError {
     fn from(error: sqlx::Error) -> Self {
-        let text = error.to_string();
+        let text = spoken(&error);
         match &error {
             sqlx::Error::PoolClosed => Self::Closed,
             sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) | sqlx::Error::Tls(_) => Self::Unreachable(text),

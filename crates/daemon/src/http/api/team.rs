@@ -122,10 +122,12 @@ impl From<PeopleError> for Failure {
             PeopleError::Fault(fault) => fault.into(),
             PeopleError::Name(_) | PeopleError::Local | PeopleError::Unfit => Self::invalid(message),
             PeopleError::WorkspaceTaken(_) => taken("choose another name".to_owned()),
-            PeopleError::HandleTaken(_) => taken(
-                "choose another handle, or give them another link: covenant team invite HANDLE --again"
-                    .to_owned(),
-            ),
+            PeopleError::HandleTaken(handle) => taken(format!(
+                "choose another handle, or, if it is them, give them another link: covenant team invite {handle} --again"
+            )),
+            PeopleError::HandleKept { handle, workspace } => taken(format!(
+                "choose another handle, or invite them there: covenant team invite {handle} --workspace '{workspace}'"
+            )),
             PeopleError::LabelTaken { .. } => {
                 taken("choose another label, or revoke that token: covenant tokens list".to_owned())
             }

@@ -63,7 +63,7 @@ async fn founded(bench: &Bench) -> (Arc<Store>, WorkspaceId) {
 async fn admitted(store: &Store, developer: Developer) -> Developer {
     match store.admit(developer).await.unwrap() {
         Admitted::Done(developer) => developer,
-        Admitted::Taken => panic!("the handle is taken"),
+        taken => panic!("the handle is taken: {taken:?}"),
     }
 }
 
@@ -168,7 +168,7 @@ async fn a_handle_stays_with_who_had_it(bench: Bench) {
     assert_eq!(store.developer(ada.handle.clone()).await.unwrap(), None);
     assert_eq!(
         store.admit(developer(9, "ada", &workspace(3))).await.unwrap(),
-        Admitted::Taken,
+        Admitted::Gone(local.clone()),
         "another workspace would get her work"
     );
     let again = Developer { role: Role::Admin, private: true, ..developer(9, "ada", &local) };

@@ -125,18 +125,18 @@ impl Step<'_> {
     }
 
     /// The events of that log that were not there before.
-    fn new(&self, log: &str) -> Vec<&TeamEvent> {
+    fn added(&self, log: &str) -> Vec<&TeamEvent> {
         let known: BTreeSet<&str> = self.before.logs[log].iter().map(|event| event.id.as_str()).collect();
         self.after.logs[log].iter().filter(|event| !known.contains(event.id.as_str())).collect()
     }
 
     /// What the new events of those names are about, in order.
     fn subjects(&self, names: &[&str]) -> Vec<&str> {
-        let named = |event: &&TeamEvent| names.contains(&event.event.as_str());
+        let wanted = |event: &&TeamEvent| names.contains(&event.event.as_str());
         let mut subjects: Vec<&str> = self
-            .new("work")
+            .added("work")
             .into_iter()
-            .filter(named)
+            .filter(wanted)
             .map(|event| event.subject_id.as_deref().unwrap())
             .collect();
         subjects.sort_unstable();
@@ -145,7 +145,7 @@ impl Step<'_> {
 
     fn is_written_down_once(&self) {
         let Self { told, player, status, .. } = self;
-        let (work, usage, feedback) = (self.new("work"), self.new("usage"), self.new("feedback"));
+        let (work, usage, feedback) = (self.added("work"), self.added("usage"), self.added("feedback"));
         assert_eq!(usage.len(), 1, "{told}");
         assert_eq!(usage[0].status, status.as_str(), "{told}");
         assert_eq!(feedback.len(), usize::from(matches!(status, Told::Warning | Told::Blocked)), "{told}");
@@ -161,7 +161,7 @@ impl Step<'_> {
 
     fn each_change_has_its_event(&self) {
         let Self { told, before, after, .. } = self;
-        let works = self.new("work").into_iter().filter(|event| {
+        let works = self.added("work").into_iter().filter(|event| {
             let (kind, what) = event.event.split_once('.').unwrap();
             matches!(kind, "task" | "workstream") && what != "checked"
         });
@@ -200,7 +200,7 @@ impl Step<'_> {
         };
         assert_eq!(self.subjects(&["warning.dismissed"]), became(Settled::Dismissed), "{told}");
         assert_eq!(self.subjects(&["warning.confirmed"]), became(Settled::Confirmed), "{told}");
-        let judged = self.new("work").into_iter().filter(|event| event.event == "scope.judged");
+        let judged = self.added("work").into_iter().filter(|event| event.event == "scope.judged");
         let judged: Vec<&str> = judged.filter_map(|event| event.payload["warning_id"].as_str()).collect();
         for warning in became(Settled::Judged) {
             assert_eq!(judged, [warning], "{told}: judged without an event");
@@ -240,7 +240,7 @@ impl Step<'_> {
         let (sessions, warnings) =
             (differing(&before.sessions, &after.sessions), differing(&before.warnings, &after.warnings));
         if self.status == Told::Error {
-            let kept = sessions.is_empty() && warnings.is_empty() && self.new("work").is_empty();
+            let kept = sessions.is_empty() && warnings.is_empty() && self.added("work").is_empty();
             assert!(kept, "{told}: an error that changed something");
         }
         for (was, now) in warnings {

@@ -108,7 +108,7 @@ pub(super) async fn free(
             continue;
         }
         let text = format!(
-            "{} was {how}: {} is free of it. Claim it now if you still want it.",
+            "{} was {how}, and no longer keeps you from {}. Claim that now if you still want it.",
             claim.id,
             spoken(&freed)
         );

@@ -33,7 +33,7 @@ async fn whole(tx: &mut impl TeamTx, seat: &Seat, id: &ClaimId) -> Done {
         return Ok(Outcome::warning(message, "Nothing is left to do for it.").holding(&claim));
     }
     let payload = let_loose(tx, seat, &mut claim, Vec::new()).await?;
-    let message = format!("{} is free.", spoken(&claim.paths));
+    let message = format!("Released: {}.", spoken(&claim.paths));
     Ok(Outcome::ok(message).holding(&claim).with("released", claim.paths.clone()).changed(
         "coordination.release",
         id,
@@ -70,7 +70,7 @@ async fn parts(tx: &mut impl TeamTx, seat: &Seat, input: &CoordinationInput) -> 
         Outcome::warning(message, "Nothing is left to do for them; operation \"summary\" lists your claims.")
     } else {
         let paths: Vec<String> = released.iter().cloned().collect();
-        Outcome::ok(format!("{} is free.", spoken(&paths)))
+        Outcome::ok(format!("Released: {}.", spoken(&paths)))
     };
     let outcome = outcome
         .with("released", released.iter().cloned().collect::<Vec<_>>())
