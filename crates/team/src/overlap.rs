@@ -35,6 +35,8 @@ pub use search::{Among, Query};
 pub const WARN_FLOOR: f64 = 0.2;
 /// From here on a match is strong enough that somebody has to decide about it. Measured: `docs/overlap.md`.
 pub const ESCALATION: f64 = 0.6;
+/// How many matches a check tells, the best first.
+pub const TOLD: usize = 10;
 /// What equal titles are worth if the texts beside them have nothing in common: still enough to escalate.
 const TITLE_SHARE: f64 = 0.6;
 /// The fewest bits that the shared words must say.

@@ -6,16 +6,13 @@ use serde_json::{Map, Value, json};
 use super::details;
 use super::files;
 use super::people::People;
-use crate::overlap::{Among, Match, Query, is_escalatable, is_same_work};
+use crate::overlap::{Among, Match, Query, TOLD, is_escalatable, is_same_work};
 use crate::perform::Seat;
 use crate::perform::outcome::{Outcome, Stop};
 use crate::port::TeamTx;
 use crate::rules::{privacy, start};
 use crate::warning::{Found, Warning};
 use crate::work::{Action, Brief, Form, Kind, Status, Work, WorkId};
-
-/// How many pieces of work are told at once.
-const MOST: usize = 10;
 
 /// What is to be done, and what it cannot overlap with.
 pub(super) struct Wanted<'w> {
@@ -48,7 +45,7 @@ struct Alike {
 pub(super) async fn look(tx: &mut impl TeamTx, seat: &Seat, wanted: &Wanted<'_>) -> Result<Look, Stop> {
     let among = Among { except: wanted.itself, ended_since: seat.now.minus(start::PAST) };
     let query = Query::of(wanted.brief);
-    let found = tx.alike(&seat.member.workspace, &query, &among, MOST).await?;
+    let found = tx.alike(&seat.member.workspace, &query, &among, TOLD).await?;
     let mut people = People::default();
     let mut alike = Vec::with_capacity(found.len());
     for found in found {

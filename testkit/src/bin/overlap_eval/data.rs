@@ -27,24 +27,38 @@ pub(crate) struct Doc {
 /// All sets of a directory.
 pub(crate) fn read(directory: &Path) -> Result<Vec<Set>, String> {
     let mut sets: BTreeMap<String, Vec<(i64, Doc)>> = BTreeMap::new();
-    for (line, value) in lines(&directory.join("docs.jsonl"))? {
+    for Line { at, value } in lines(&directory.join("docs.jsonl"))? {
         let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let created = date::minutes(&text("created"))
-            .ok_or_else(|| format!("docs.jsonl:{line}: `created` is no date: {}", text("created")))?;
+        let needed =
+            |key: &str| Some(text(key)).filter(|it| !it.is_empty()).ok_or(format!("{at}: no `{key}`"));
+        let created = needed("created")?;
+        let created = date::minutes(&created).ok_or(format!("{at}: `created` is no date: {created}"))?;
         let brief = Brief {
-            title: text("title"),
+            title: needed("title")?,
             description: text("description"),
             scope: text("scope"),
             ..Brief::default()
         };
-        let doc = Doc { id: text("id"), title_key: title::key(&brief.title), brief, duplicates: Vec::new() };
-        sets.entry(text("set")).or_default().push((created, doc));
+        let title_key = title::key(&brief.title);
+        let doc = Doc { id: needed("id")?, title_key, brief, duplicates: Vec::new() };
+        let set = sets.entry(needed("set")?).or_default();
+        if set.iter().any(|(_, other)| other.id == doc.id) {
+            return Err(format!("{at}: another line of its set has the id {}", doc.id));
+        }
+        set.push((created, doc));
     }
     let mut links: HashMap<String, Vec<(String, String)>> = HashMap::new();
-    for (_, value) in lines(&directory.join("pairs.jsonl"))? {
+    for Line { at, value } in lines(&directory.join("pairs.jsonl"))? {
         let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let pair = (text("a"), text("b"));
+        let set = sets.get(&text("set"));
+        for id in [&pair.0, &pair.1] {
+            if !set.is_some_and(|set| set.iter().any(|(_, doc)| doc.id == *id)) {
+                return Err(format!("{at}: the set `{}` has no text `{id}`", text("set")));
+            }
+        }
         if value.get("label").is_none_or(|label| *label == 1) {
-            links.entry(text("set")).or_default().push((text("a"), text("b")));
+            links.entry(text("set")).or_default().push(pair);
         }
     }
     let set = |(name, mut docs): (String, Vec<(i64, Doc)>)| {
@@ -56,13 +70,19 @@ pub(crate) fn read(directory: &Path) -> Result<Vec<Set>, String> {
     Ok(sets.into_iter().map(set).collect())
 }
 
-fn lines(path: &Path) -> Result<Vec<(usize, Value)>, String> {
+/// A line of a file, and where it stands.
+struct Line {
+    at: String,
+    value: Value,
+}
+
+fn lines(path: &Path) -> Result<Vec<Line>, String> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
     let parse = |(line, text): (usize, &str)| {
-        let value =
-            serde_json::from_str(text).map_err(|error| format!("{}:{line}: {error}", path.display()))?;
-        Ok((line, value))
+        let at = format!("{}:{line}", path.display());
+        let value = serde_json::from_str(text).map_err(|error| format!("{at}: {error}"))?;
+        Ok(Line { at, value })
     };
     (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()).map(parse).collect()
 }

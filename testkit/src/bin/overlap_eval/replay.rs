@@ -1,13 +1,11 @@
 //! What a team would have been told: each text checked against those before it, with the product's own thresholds.
 
-use covenant_team::overlap::{Among, Features, Index, Match, Query, Standing, is_escalatable};
+use covenant_team::overlap::{Among, Features, Index, Match, Query, Standing, TOLD, is_escalatable};
 
 use crate::data::{Doc, Set};
 
 /// How many texts before it a text is checked against.
 pub(crate) const WINDOW: usize = 400;
-/// How many matches a check tells.
-const TOLD: usize = 20;
 
 /// What came of some checks.
 #[derive(Debug, Default, Clone, Copy)]
