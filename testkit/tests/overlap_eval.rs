@@ -1,5 +1,9 @@
 //! The program that measures how well overlap is found, on a set small enough to know the figures of.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test that runs the program it is about"
+)]
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -268,7 +268,7 @@ fn weak_matches_and_work_that_is_over_keep_nobody_from_starting() {
 }
 
 /// VIBE-135: a plan that overlaps is made, with a warning that is stored.
-/// VIBE-80: what a planned task is found by follows its title.
+/// VIBE-80: what a planned task is found by follows its title, its scope and its description.
 /// VIBE-144: its type decides nothing.
 /// VIBE-48: a warning is dismissed by whom it was given, with a reason, and opens no start.
 #[test]
@@ -314,5 +314,19 @@ fn a_plan_that_overlaps_is_made_with_a_warning() {
         let data = warned(desk, &eve, task("check", "Translate invoice templates to Polish"));
         assert_eq!(ids(&data, "candidates"), [mine.as_str()]);
         assert!(!ids(&warned(desk, &eve, task("check", TITLE)), "matches").contains(&mine));
+        for field in ["scope", "description"] {
+            let look = task("check", &format!("Thermal printers swallow {field} receipts"));
+            let before = desk.call(&eve, "covibe_task", look.clone());
+            assert!(!ids(&before["data"], "matches").contains(&mine), "{before}");
+            let text = format!("thermal printers swallow receipts of the {field}");
+            desk.done(&bob, "covibe_task", json!({"operation": "update", "task_id": mine, field: text}));
+            let after = desk.call(&eve, "covibe_task", look);
+            assert!(ids(&after["data"], "matches").contains(&mine), "{field}: {after}");
+            desk.done(
+                &bob,
+                "covibe_task",
+                json!({"operation": "update", "task_id": mine, field: "nothing more"}),
+            );
+        }
     });
 }

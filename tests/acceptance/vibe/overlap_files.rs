@@ -75,6 +75,7 @@ fn a_match_says_which_files_it_shares_and_that_it_is_opposed() {
         let (ada, bob) = (desk.invite("ada"), desk.invite("bob"));
         let mut work = task("plan", "Cache of rendered invoices on disk", &["src/cache.rs", "src/disk.rs"]);
         work["action"] = json!("create");
+        work["component"] = json!("server");
         desk.done(&ada, "covibe_task", work.clone());
         work["operation"] = json!("check");
         work["target_files"] = json!(["src/cache.rs", "src/other.rs"]);
@@ -100,7 +101,14 @@ fn a_match_says_which_files_it_shares_and_that_it_is_opposed() {
         );
         work["action"] = json!("create");
         work["component"] = json!("client");
-        desk.call(&bob, "covibe_task", work);
+        let elsewhere = desk.call(&bob, "covibe_task", work);
+        let found = &elsewhere["data"]["matches"][0];
+        assert_eq!(
+            (&elsewhere["data"]["candidates"], &found["score"]),
+            (&json!([]), &candidate["score"]),
+            "{elsewhere}"
+        );
+        assert!(word(found, "reason").contains("they touch other components"), "{elsewhere}");
     });
 }
 

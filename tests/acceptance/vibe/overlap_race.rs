@@ -25,13 +25,14 @@ fn race(desk: &Desk<'_>, tokens: &[String], title: impl Fn(usize) -> String + Sy
         let running: Vec<_> = tokens.iter().enumerate().map(start).collect();
         running.into_iter().map(|agent| agent.join().unwrap()).collect()
     });
+    let first = told.iter().position(|told| told["status"] == "ok").unwrap();
     let (started, blocked): (Vec<_>, Vec<_>) = told.into_iter().partition(|told| told["status"] == "ok");
     assert_eq!(started.len(), 1, "{started:?}");
     let winner = &started[0]["data"]["task_id"];
     for told in &blocked {
         assert_eq!(told["status"], "blocked", "{told}");
         assert_eq!(&told["data"]["candidates"][0]["id"], winner, "{told}");
-        assert!(told["data"]["candidates"][0]["owner"].is_string(), "it is told who has it: {told}");
+        assert_eq!(told["data"]["candidates"][0]["owner"], format!("dev{first}"), "it is told who has it");
     }
     blocked
 }

@@ -55,6 +55,8 @@ fn a_week_has_everything_in_its_section() {
         let stuck =
             json!({"operation": "update", "task_id": blocked, "status": "blocked", "reason": "no data yet"});
         desk.done(&bob, "covibe_task", stuck);
+        let look = json!({"operation": "check", "title": "Retry the uploads", "task_type": "bug"});
+        let warning = word(&desk.call(&bob, "covibe_task", look)["data"], "warning_id");
         desk.done(&ada, "covibe_note", json!({"kind": "blocker", "text": "The key is missing."}));
         desk.done(&bob, "covibe_note", json!({"kind": "decision", "text": "We retry three times."}));
         desk.done(&ada, "covibe_team", json!({"operation": "audit_parallel_work"}));
@@ -80,11 +82,11 @@ fn a_week_has_everything_in_its_section() {
         has("Active work", &["**Retry uploads** (ada, task)"]);
         has("Blockers", &["**Draw a chart of sales** (bob, task): no data yet", "The key is missing. (ada)"]);
         has("Decisions", &["We retry three times. (bob)"]);
-        has("Overlap warnings", &["Nothing."]);
+        has("Overlap warnings", &[&format!("**Retry the uploads** (bob, {warning})")]);
         has("Parallel audits", &["0 pairs that look like the same work, of 2 looked at (ada)"]);
         has("Agent sessions", &["Claude (ada, active)", "Codex (bob, stale)"]);
         let counts = json!({"completed": 1, "planned": 1, "active": 1, "blockers": 2, "decisions": 1,
-            "overlap_warnings": 0, "parallel_audits": 1, "sessions": 2, "stale_sessions": 1});
+            "overlap_warnings": 1, "parallel_audits": 1, "sessions": 2, "stale_sessions": 1});
         assert_eq!(data["counts"], counts);
 
         let request = covenant_testkit::wire::Request::new("GET", "")

@@ -328,6 +328,62 @@ const TEAM: [&str; 10] = [
     "Try the new linter on one module",
 ];
 
+/// Title and scope of what is there and of what is checked: where only the scope says what is meant, and where it says nothing.
+const SCOPED: &[(Kind, Expected, Side, Side)] = &[
+    (
+        Paraphrase,
+        Warn,
+        ("Uploads are unreliable", "retry failed multipart uploads to object storage with backoff"),
+        ("Harden the storage client", "failed multipart uploads to object storage are retried, with backoff"),
+    ),
+    (
+        Duplicate,
+        Escalate,
+        ("Retry failed uploads", "multipart uploads to object storage, with backoff"),
+        ("Retry of failed uploads", "multipart uploads to object storage with backoff"),
+    ),
+    (
+        Paraphrase,
+        Warn,
+        ("Keep users signed in", "refresh the session token before it expires"),
+        ("Refresh session tokens before they expire", ""),
+    ),
+    (
+        Duplicate,
+        Warn,
+        ("Fix the parser crash on empty input", PASTED),
+        ("Parser crashes on empty input", "return an error instead"),
+    ),
+    (
+        Trap,
+        Warn,
+        ("Upgrade kafka to 3.4.0", "client and broker of the ingest service"),
+        ("Upgrade kafka to 2.8.2", "client and broker of the ingest service"),
+    ),
+    (
+        Other,
+        Free,
+        ("Retry failed uploads", "everything under src/upload"),
+        ("Draw the chart of sales", "everything under src/chart"),
+    ),
+    (
+        Other,
+        Warn,
+        ("Translate the invoice page to Polish", "frontend only, no changes of the API"),
+        ("Cache thumbnails on disk", "frontend only, no changes of the API"),
+    ),
+];
+
+/// What agents put where a sentence was meant to be.
+const PASTED: &str = "thread 'main' panicked at src/lexer/cursor.rs:214:37: index out of bounds: the len is 0 but the index is 0 \
+    stack backtrace: 0: rust_begin_unwind at /rustc/9fc6b431/library/std/src/panicking.rs:665:5 1: core::panicking::panic_fmt \
+    at /rustc/9fc6b431/library/core/src/panicking.rs:74:14 2: core::panicking::panic_bounds_check 3: lexer::cursor::Cursor::peek \
+    at ./src/lexer/cursor.rs:214:37 4: syntax::parse::Parser::next_statement at ./src/parse/statement.rs:88:19 5: \
+    syntax::parse::parse_file at ./src/parse.rs:41:9 6: tool::main at ./src/main.rs:17:5 note: some details are omitted, run with \
+    RUST_BACKTRACE=full for a verbose backtrace. error: test failed, to rerun pass --package syntax --lib process didn't exit \
+    successfully (exit status: 101) ##[error]Process completed with exit code 101. Post job cleanup. git version 2.47.0 \
+    Removing SSH command configuration core.sshCommand submodule foreach --recursive sh -c git config --local --name-only";
+
 fn brief(title: &str, description: &str) -> Brief {
     Brief { title: title.to_owned(), description: description.to_owned(), ..Brief::default() }
 }
@@ -362,7 +418,11 @@ fn scenarios() -> Vec<(Kind, Expected, Brief, Brief)> {
         };
         (*kind, *expected, with(*there), with(*checked))
     });
-    texts.chain(declared).collect()
+    let scoped = SCOPED.iter().map(|(kind, expected, there, checked)| {
+        let with = |(title, scope): Side| Brief { scope: scope.to_owned(), ..brief(title, "") };
+        (*kind, *expected, with(*there), with(*checked))
+    });
+    texts.chain(declared).chain(scoped).collect()
 }
 
 #[test]

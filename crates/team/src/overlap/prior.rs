@@ -19,7 +19,7 @@ out up about which while what how all any some such only also just more most oth
 who whom whose where why because since until after before during over under between both each every few many much own same \
 very too again once now still yet already even never always often etc via per one two being having doing let make sure get \
 got go goes going come want wants need needs needed like e g ie eg s t re ve ll d m don doesn didn isn aren wasn won cannot able \
-something anything nothing however instead without within whether either neither though although else off down through \
+something anything nothing everything anywhere everywhere whole entire however instead without within whether either neither though although else off down through \
 longer shorter less least better best later earlier required rather quite due \
 see note please currently current done way thing things lot bit really actually well good first last next new old";
 
@@ -33,7 +33,7 @@ todo review summary context current behaviour behavior follow-on cause causes ha
 
 /// In every thirtieth.
 const USUAL: &str = "server client string object path directory system process service database table query field column row index \
-config cache page link button form view component module package library dependency import export release branch commit merge \
+src lib app pkg crate config cache page link button form view component module package library dependency import export release branch commit merge \
 pull push request review document comment refactor cleanup warning exception stack trace debug print format parse load save store \
 delete move copy rename replace convert size length count number limit max min timeout retry connection connect session token auth \
 login password permission access role group host port url link address network local remote thread lock async await sync event \

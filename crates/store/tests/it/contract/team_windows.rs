@@ -179,7 +179,45 @@ async fn a_typed_token_says_which_agent_it_is(bench: Bench) {
     assert_eq!(session.data["agent_mismatch"], json!({"token": "cursor", "reported": "codex"}));
 }
 
+async fn work_that_is_over_is_found_for_a_fortnight(bench: Bench) {
+    let store = peopled(&bench).await;
+    let ask = |operation: &str| json!({"operation": operation, "title": "Rotate the signing keys", "task_type": "chore"});
+    says(&store, "ada", Tool::Task, ask("check"), later(0)).await;
+    let started = says(&store, "ada", Tool::Task, ask("start"), later(1)).await;
+    let id = &started.data["task_id"];
+    let complete = json!({"operation": "complete", "task_id": id, "result_summary": "Rotated."});
+    let done = says(&store, "ada", Tool::Task, complete, later(10)).await;
+    assert_eq!(done.status, Status::Ok, "{done:?}");
+    let fortnight = 14 * 24 * 3600;
+    let within = says(&store, "bob", Tool::Task, ask("check"), later(10 + fortnight - 1)).await;
+    assert_eq!(within.data["matches"][0]["id"], *id, "{within:?}");
+    assert_eq!(within.data["requires_verdict"], false, "it keeps nobody from starting");
+    let after = says(&store, "bob", Tool::Task, ask("check"), later(10 + fortnight + 1)).await;
+    assert_eq!(after.data["matches"], json!([]), "{after:?}");
+}
+
+async fn what_somebody_has_touched_counts_for_a_day(bench: Bench) {
+    let store = peopled(&bench).await;
+    let session = says(&store, "ada", Tool::Session, json!({"operation": "start"}), later(0)).await;
+    let snapshot = json!({"operation": "snapshot", "session_id": session.data["session_id"], "repo": "shop",
+        "dirty_files": ["src/a.rs"]});
+    assert_eq!(says(&store, "ada", Tool::Session, snapshot, later(10)).await.status, Status::Ok);
+    let check = json!({"operation": "check", "title": "Sharpen the lathe", "task_type": "chore", "repo": "shop",
+        "target_files": ["src/a.rs"]});
+    let within = says(&store, "bob", Tool::Task, check.clone(), later(10 + 86_399)).await;
+    let conflict = &within.data["file_conflicts"][0];
+    assert_eq!(
+        (&conflict["source"], &conflict["files"]),
+        (&json!("snapshot"), &json!(["src/a.rs"])),
+        "{within:?}"
+    );
+    let after = says(&store, "bob", Tool::Task, check, later(10 + 86_401)).await;
+    assert_eq!(after.data["file_conflicts"], json!([]), "{after:?}");
+}
+
 on_both!(
+    work_that_is_over_is_found_for_a_fortnight,
+    what_somebody_has_touched_counts_for_a_day,
     a_check_opens_a_start_for_ten_minutes,
     a_check_from_before_the_clock_was_put_back_keeps_no_later_one_from_counting,
     of_many_who_end_a_session_at_once_one_does,
