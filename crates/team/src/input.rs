@@ -304,30 +304,18 @@ pub struct WorkInput {
     pub confirm: Option<bool>,
 }
 
-/// A hash and what it is of, such as a commit: in one text, or each by its name.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged)]
-pub enum Hashed {
-    /// One text.
-    Text(String),
-    /// By name.
-    Named {
-        /// The hash.
-        #[serde(alias = "sha", alias = "id")]
-        hash: String,
-        /// What it is of: a path, or the first line of a commit.
-        #[serde(default, alias = "message", alias = "title", alias = "path")]
-        subject: String,
-    },
-}
-
-impl Hashed {
-    pub(crate) fn into_text(self) -> String {
-        match self {
-            Self::Text(text) => text,
-            Self::Named { hash, subject } => format!("{hash} {subject}").trim().to_owned(),
-        }
-    }
+/// Hashes and what each is of, such as commits: in one text, or each by its name.
+pub(crate) fn hashed(field: &str, pieces: Option<&Vec<Value>>) -> Result<Option<Vec<String>>, Invalid> {
+    let one = |(at, piece): (usize, &Value)| {
+        let text = |names: &[&str]| names.iter().find_map(|name| piece.get(name)?.as_str());
+        let named = || {
+            let subject = text(&["subject", "message", "title", "path"]).unwrap_or_default();
+            Some(format!("{} {subject}", text(&["hash", "sha", "id"])?).trim().to_owned())
+        };
+        let read = piece.as_str().map(str::to_owned).or_else(named);
+        read.ok_or_else(|| Invalid::new(format!("{field}[{at}]"), "is a text, or an object with a `hash`"))
+    };
+    pieces.map(|pieces| pieces.iter().enumerate().map(one).collect()).transpose()
 }
 
 /// The arguments of `covibe_session`.
@@ -347,8 +335,8 @@ pub struct SessionInput {
     pub registered_repos: Option<Vec<String>>,
     pub dirty_files: Option<Vec<String>>,
     pub unpushed_files: Option<Vec<String>>,
-    pub diff_hashes: Option<Vec<Hashed>>,
-    pub recent_commits: Option<Vec<Hashed>>,
+    pub diff_hashes: Option<Vec<Value>>,
+    pub recent_commits: Option<Vec<Value>>,
     pub activity: Option<String>,
     pub title: Option<String>,
     pub summary: Option<String>,

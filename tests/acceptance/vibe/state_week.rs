@@ -82,7 +82,8 @@ fn a_week_has_everything_in_its_section() {
         has("Active work", &["**Retry uploads** (ada, task)"]);
         has("Blockers", &["**Draw a chart of sales** (bob, task): no data yet", "The key is missing. (ada)"]);
         has("Decisions", &["We retry three times. (bob)"]);
-        has("Overlap warnings", &[&format!("**Retry the uploads** (bob, {warning})")]);
+        let escaped = warning.replace('_', "\\_");
+        has("Overlap warnings", &[&format!("Retry the uploads (bob, {escaped})")]);
         has("Parallel audits", &["0 pairs that look like the same work, of 2 looked at (ada)"]);
         has("Agent sessions", &["Claude (ada, active)", "Codex (bob, stale)"]);
         let counts = json!({"completed": 1, "planned": 1, "active": 1, "blockers": 2, "decisions": 1,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::coordination::{self, Listener};
 use super::{Done, details, files, moment};
-use crate::input::{Hashed, Invalid, SessionInput, bounds, texts};
+use crate::input::{self, Invalid, SessionInput, bounds, texts};
 use crate::perform::Seat;
 use crate::perform::outcome::{Denied, Outcome, Stop};
 use crate::port::TeamTx;
@@ -128,10 +128,8 @@ pub(super) async fn snapshot(tx: &mut impl TeamTx, seat: &Seat, input: &SessionI
     if seat.session.is_some() {
         running(seat)?;
     }
-    let texts_of = |pieces: &Option<Vec<Hashed>>| {
-        pieces.clone().map(|pieces| pieces.into_iter().map(Hashed::into_text).collect::<Vec<_>>())
-    };
-    let (hashes, commits) = (texts_of(&input.diff_hashes), texts_of(&input.recent_commits));
+    let hashes = input::hashed("diff_hashes", input.diff_hashes.as_ref())?;
+    let commits = input::hashed("recent_commits", input.recent_commits.as_ref())?;
     let snapshot = Snapshot {
         workspace: seat.member.workspace.clone(),
         developer: seat.member.id.clone(),
