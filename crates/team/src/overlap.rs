@@ -39,6 +39,9 @@ pub const ESCALATION: f64 = 0.6;
 pub const TOLD: usize = 10;
 /// What equal titles are worth if the texts beside them have nothing in common: still enough to escalate.
 const TITLE_SHARE: f64 = 0.6;
+/// From here on two titles are one, but for a small word, and worth what equal ones are: two agents who were given the same work
+/// describe it each in their own way.
+const ONE_TITLE: f64 = 0.96;
 /// The fewest bits that the shared words must say.
 const LEAST_EVIDENCE: u64 = 10;
 

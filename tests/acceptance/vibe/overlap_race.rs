@@ -12,15 +12,26 @@ fn task(operation: &str, title: &str) -> Value {
 
 const AGENTS: usize = 32;
 
-/// Of agents that all looked before anybody began, each for its title, exactly one starts; what the others are told.
-fn race(desk: &Desk<'_>, tokens: &[String], title: impl Fn(usize) -> String + Sync) -> Vec<Value> {
+/// Of agents that all looked before anybody began, each for what it calls the work and says of it, exactly one starts; what the
+/// others are told.
+fn race(
+    desk: &Desk<'_>,
+    tokens: &[String],
+    work: impl Fn(usize) -> (&'static str, &'static str) + Sync,
+) -> Vec<Value> {
+    let said = |operation: &str, agent: usize| {
+        let (title, description) = work(agent);
+        let mut said = task(operation, title);
+        said["description"] = json!(description);
+        said
+    };
     for (agent, token) in tokens.iter().enumerate() {
-        desk.done(token, "covibe_task", task("check", &title(agent)));
+        desk.done(token, "covibe_task", said("check", agent));
     }
     let told: Vec<Value> = thread::scope(|scope| {
         let start = |(agent, token): (usize, &String)| {
-            let (title, token) = (title(agent), token.clone());
-            scope.spawn(move || desk.call(&token, "covibe_task", task("start", &title)))
+            let (said, token) = (said("start", agent), token.clone());
+            scope.spawn(move || desk.call(&token, "covibe_task", said))
         };
         let running: Vec<_> = tokens.iter().enumerate().map(start).collect();
         running.into_iter().map(|agent| agent.join().unwrap()).collect()
@@ -41,13 +52,13 @@ fn race(desk: &Desk<'_>, tokens: &[String], title: impl Fn(usize) -> String + Sy
 fn of_thirty_two_that_looked_and_start_at_once_one_starts_and_the_others_are_told_who_has_it() {
     on_both(|desk| {
         let tokens: Vec<String> = (0..AGENTS).map(|agent| desk.invite(&format!("dev{agent}"))).collect();
-        race(desk, &tokens, |_| "Paginate the invoice export endpoint".to_owned());
+        race(desk, &tokens, |_| ("Paginate the invoice export endpoint", ""));
         let words = [
             "Deduplicate webhook deliveries",
             "Webhook deliveries: deduplicate them",
             "deduplicate the webhook deliveries!",
         ];
-        let blocked = race(desk, &tokens, |agent| words[agent % words.len()].to_owned());
+        let blocked = race(desk, &tokens, |agent| (words[agent % words.len()], ""));
         // The second look counts as a look: judged by its id, the work may start.
         let data = &blocked[0]["data"];
         let verdict = json!([{"candidate_id": data["candidates"][0]["id"], "same_scope": false, "reason": "Another queue."}]);
@@ -62,6 +73,22 @@ fn of_thirty_two_that_looked_and_start_at_once_one_starts_and_the_others_are_tol
         start["check_id"] = data["check_id"].clone();
         start["scope_verdict"] = verdict;
         assert_eq!(desk.call(token, "covibe_task", start)["status"], "ok");
+        // The same work, as each understood it.
+        let accounts = [
+            (
+                "Fix login redirect loop on Safari",
+                "Support has eleven tickets. The cookie is dropped because of SameSite and the page asks again.",
+            ),
+            (
+                "Login redirect loop on Safari",
+                "Reproduced with an iPhone. After the password the browser bounces between two addresses.",
+            ),
+            (
+                "Fix the login redirect loop on Safari",
+                "Nobody can buy anything since Tuesday. Look at what the proxy does to the header first.",
+            ),
+        ];
+        race(desk, &tokens, |agent| accounts[agent % accounts.len()]);
     });
 }
 

@@ -20,8 +20,9 @@ use parking_lot::Mutex;
 use super::span::{self, Cursor, Span};
 use crate::db::{Db, DbError, Record, Row, Rows};
 
-/// How much longer than it is looked at what is over stays in memory, so that it is not read and let go of all the time.
-const LINGERS: Duration = Duration::from_hours(24);
+/// How much longer than it is looked at what is over stays in memory, so that it is not read and let go of at every look. It
+/// still counts for how common a word is, and every daemon should count alike: so not for long.
+const LINGERS: Duration = Duration::from_mins(1);
 
 /// What a team's counter says.
 const COUNTER: &str = "SELECT turn FROM workspaces WHERE id = $1";

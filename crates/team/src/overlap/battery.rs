@@ -348,6 +348,7 @@ const SCOPED: &[(Kind, Expected, Side, Side)] = &[
         ("Keep users signed in", "refresh the session token before it expires"),
         ("Refresh session tokens before they expire", ""),
     ),
+    // A weakness: a pasted log drowns what the titles say, where these are not one title.
     (
         Duplicate,
         Warn,
@@ -366,11 +367,86 @@ const SCOPED: &[(Kind, Expected, Side, Side)] = &[
         ("Retry failed uploads", "everything under src/upload"),
         ("Draw the chart of sales", "everything under src/chart"),
     ),
+    // A weakness: what everybody writes into the scope is told, though the work is other work.
     (
         Other,
         Warn,
         ("Translate the invoice page to Polish", "frontend only, no changes of the API"),
         ("Cache thumbnails on disk", "frontend only, no changes of the API"),
+    ),
+];
+
+/// Title and description of what is there and of what is checked: one title but for a small word, and of either agent its own
+/// account of the work, with hardly a word in common.
+const TOLD_TWICE: &[(Kind, Expected, Side, Side)] = &[
+    (
+        Duplicate,
+        Escalate,
+        (
+            "Deduplicate webhook deliveries",
+            "Merchants complain about double charges. The queue hands over an event again whenever a worker is slow.",
+        ),
+        (
+            "Deduplicate the webhook deliveries",
+            "Keep the id of each event for a day in Redis, and drop what was seen before. Needs a metric for drops.",
+        ),
+    ),
+    (
+        Duplicate,
+        Escalate,
+        (
+            "Paginate the invoice export endpoint",
+            "Large customers run into the gateway's time limit. A cursor over the creation date should do.",
+        ),
+        (
+            "Add pagination to the invoice export endpoint",
+            "Memory of the pod grows until it is killed, seen twice last week. Return a link to the following part.",
+        ),
+    ),
+    (
+        Duplicate,
+        Escalate,
+        (
+            "Fix login redirect loop on Safari",
+            "Support has eleven tickets. The cookie is dropped because of SameSite and the page asks again.",
+        ),
+        (
+            "Login redirect loop on Safari",
+            "Reproduced with an iPhone. After the password the browser bounces between two addresses until it gives up.",
+        ),
+    ),
+    (
+        Duplicate,
+        Escalate,
+        (
+            "Migrate the session store to Redis",
+            "Deploys sign everybody out. Keep the old one for reading during a week.",
+        ),
+        (
+            "Migrate session store to Redis",
+            "Sticky routing has to go before we can scale out. Mind the serialisation of roles.",
+        ),
+    ),
+    (
+        Trap,
+        Warn,
+        (
+            "Upgrade kafka to 3.4.0",
+            "The old client leaks threads. Needs the new broker protocol in staging first.",
+        ),
+        ("Upgrade the kafka to 2.8.2", "Security asked for it. Only a patch, nothing else should change."),
+    ),
+    (
+        Other,
+        Warn,
+        (
+            "Show the invoice currency on the billing page",
+            "Customers outside of the euro zone cannot tell what they pay.",
+        ),
+        (
+            "Show the invoice due date on the billing page",
+            "Reminders go out although nobody knew when the money was wanted.",
+        ),
     ),
 ];
 
@@ -422,7 +498,10 @@ fn scenarios() -> Vec<(Kind, Expected, Brief, Brief)> {
         let with = |(title, scope): Side| Brief { scope: scope.to_owned(), ..brief(title, "") };
         (*kind, *expected, with(*there), with(*checked))
     });
-    texts.chain(declared).chain(scoped).collect()
+    let told_twice = TOLD_TWICE.iter().map(|(kind, expected, there, checked)| {
+        (*kind, *expected, brief(there.0, there.1), brief(checked.0, checked.1))
+    });
+    texts.chain(declared).chain(scoped).chain(told_twice).collect()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::bits::{Hash, rarity};
 use super::index::{Index, Item, Standing};
 use super::parallel::{names_differ, other_name};
 use super::search::{Aim, Query, Sought};
-use super::{LEAST_EVIDENCE, Match, TITLE_SHARE, opposed, reason};
+use super::{LEAST_EVIDENCE, Match, ONE_TITLE, TITLE_SHARE, opposed, reason};
 
 /// An item with its score.
 pub(super) struct Compared<'i, K> {
@@ -88,7 +88,10 @@ impl<K: Clone + Ord + Key> Index<K> {
             }
         }
         // Titles that are nearly the same count, whatever stands beside them; titles that share a word or two do not.
-        let titles = titles.cosine();
+        let titles = match titles.cosine() {
+            alike if alike < ONE_TITLE => alike,
+            _ => 1.0,
+        };
         let score = texts.cosine().max(TITLE_SHARE * titles * titles);
         let score = (score * 1000.0).round() / 1000.0;
         Some(Compared { slot, item, score, evidence: evidence / 256, shared })
