@@ -31,7 +31,7 @@ macro_rules! shared {
 }
 
 /// All of them, in order.
-static MIGRATIONS: [Migration; 15] = [
+static MIGRATIONS: [Migration; 16] = [
     shared!(1, "tokens", "001_tokens.sql"),
     shared!(2, "grants", "002_grants.sql"),
     shared!(3, "approvals", "003_approvals.sql"),
@@ -47,6 +47,7 @@ static MIGRATIONS: [Migration; 15] = [
     shared!(13, "overlap", "013_overlap.sql"),
     shared!(14, "state", "014_state.sql"),
     shared!(15, "coordination", "015_coordination.sql"),
+    shared!(16, "verdicts", "016_verdicts.sql"),
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

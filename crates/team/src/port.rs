@@ -149,6 +149,15 @@ pub trait TeamTx: survey::Survey + CoordinationTx + Send {
     fn add_warning(&mut self, warning: &Warning) -> impl Future<Output = Kept<()>> + Send;
     /// A warning.
     fn warning(&mut self, id: &WarningId) -> impl Future<Output = Kept<Option<Warning>>> + Send;
+    /// Whether whoever began one of the two judged that the other is other work.
+    fn is_judged_distinct(&mut self, one: &WorkId, other: &WorkId)
+    -> impl Future<Output = Kept<bool>> + Send;
+    /// The open warnings of a developer that were given as that work was planned.
+    fn warnings_about(
+        &mut self,
+        developer: &DeveloperId,
+        work: &WorkId,
+    ) -> impl Future<Output = Kept<Vec<Warning>>> + Send;
     /// Keeps what became of a warning.
     fn settle_warning(&mut self, warning: &Warning) -> impl Future<Output = Kept<()>> + Send;
     /// Keeps what was made of the candidates of a check.
@@ -156,6 +165,8 @@ pub trait TeamTx: survey::Survey + CoordinationTx + Send {
 
     /// Keeps a check.
     fn add_check(&mut self, check: &Check) -> impl Future<Output = Kept<()>> + Send;
+    /// The check of that id.
+    fn check(&mut self, id: &CheckId) -> impl Future<Output = Kept<Option<Check>>> + Send;
     /// The newest check of that developer for that kind of work with that title, none later than `until`; where `planned` is
     /// given, about that one.
     fn latest_check(

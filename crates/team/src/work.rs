@@ -210,6 +210,22 @@ pub struct Brief {
     pub target_files: Vec<String>,
 }
 
+impl Brief {
+    /// The same, and of what it does not say what the plan said.
+    #[must_use]
+    pub fn over(self, plan: Self) -> Self {
+        let or = |said: String, planned: String| if said.is_empty() { planned } else { said };
+        Self {
+            title: or(self.title, plan.title),
+            description: or(self.description, plan.description),
+            scope: or(self.scope, plan.scope),
+            action: self.action.or(plan.action),
+            component: self.component.or(plan.component),
+            target_files: if self.target_files.is_empty() { plan.target_files } else { self.target_files },
+        }
+    }
+}
+
 /// In what tasks and workstreams differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Form {

@@ -1,6 +1,6 @@
 //! Checks, of which the newest counts, and notes, which are only ever added and listed.
 
-use covenant_model::id::{AgentSessionId, DeveloperId, WarningId, WorkspaceId};
+use covenant_model::id::{AgentSessionId, CheckId, DeveloperId, WarningId, WorkspaceId};
 use covenant_model::time::Timestamp;
 use covenant_team::input::NoteKind;
 use covenant_team::port::{Check, Note};
@@ -17,6 +17,8 @@ macro_rules! columns {
 
 const ADD: &str =
     concat!("INSERT INTO preflight_checks (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
+
+const ONE: &str = concat!("SELECT ", columns!(), " FROM preflight_checks WHERE id = $1");
 
 /// All of the newest moment: which of them is the newest is said below.
 const LATEST: &str = concat!(
@@ -41,7 +43,7 @@ const NOTES: &str = "SELECT id, workspace_id, developer_id, session_id, kind, te
                      WHERE workspace_id = $1 AND kind = $2 AND at >= $3 ORDER BY at DESC, id DESC LIMIT $4";
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[LATEST, LATEST_PLANNED, NOTES];
+pub(super) const STATEMENTS: &[&str] = &[ONE, LATEST, LATEST_PLANNED, NOTES];
 
 /// Keeps a check.
 pub(super) async fn add(tx: &mut Tx, check: &Check) -> Result<(), DbError> {
@@ -57,6 +59,12 @@ pub(super) async fn add(tx: &mut Tx, check: &Check) -> Result<(), DbError> {
         check.at.into(),
     ];
     tx.execute(ADD, values).await.map(drop)
+}
+
+/// The one with that id.
+pub(super) async fn find(tx: &mut Tx, id: &CheckId) -> Result<Option<Check>, DbError> {
+    let rows = tx.query(ONE, vec![id.as_str().into()]).await?;
+    rows.first().map(check).transpose()
 }
 
 /// The newest one of that developer for that kind of work with that title, none later than `until`, about that planned work

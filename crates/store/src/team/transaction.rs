@@ -5,7 +5,8 @@ use std::sync::Arc;
 use covenant_gate::random;
 use covenant_gate::refusal::Fault;
 use covenant_model::id::{
-    AgentSessionId, ContextId, DeveloperId, RANDOM_BYTES, TaskId, WarningId, WorkspaceId, WorkstreamId,
+    AgentSessionId, CheckId, ContextId, DeveloperId, RANDOM_BYTES, TaskId, WarningId, WorkspaceId,
+    WorkstreamId,
 };
 use covenant_model::principal::Principal;
 use covenant_model::time::Timestamp;
@@ -209,6 +210,14 @@ impl TeamTx for TeamTransaction {
         on!(self, warnings::find(id))
     }
 
+    async fn is_judged_distinct(&mut self, one: &WorkId, other: &WorkId) -> Kept<bool> {
+        on!(self, warnings::is_judged_distinct(one, other))
+    }
+
+    async fn warnings_about(&mut self, developer: &DeveloperId, work: &WorkId) -> Kept<Vec<Warning>> {
+        on!(self, warnings::about(developer, work))
+    }
+
     async fn settle_warning(&mut self, warning: &Warning) -> Kept<()> {
         on!(self, warnings::settle(warning))
     }
@@ -219,6 +228,10 @@ impl TeamTx for TeamTransaction {
 
     async fn add_check(&mut self, check: &Check) -> Kept<()> {
         on!(self, checks::add(check))
+    }
+
+    async fn check(&mut self, id: &CheckId) -> Kept<Option<Check>> {
+        on!(self, checks::find(id))
     }
 
     async fn latest_check(

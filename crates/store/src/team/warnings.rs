@@ -1,9 +1,9 @@
 //! Warnings, which are settled once, and verdicts, which are only ever added.
 
-use covenant_model::id::{CheckId, WarningId};
+use covenant_model::id::{CheckId, DeveloperId, WarningId};
 use covenant_model::time::Timestamp;
 use covenant_team::port::survey::{Warned, Whose};
-use covenant_team::warning::{Judgement, Settled, Warning};
+use covenant_team::warning::{Found, Judgement, Settled, Warning};
 use covenant_team::work::{Kind, WorkId};
 
 use super::{json, one};
@@ -27,22 +27,33 @@ const SUPERSEDE: &str = "UPDATE overlap_warnings SET status = 'superseded', sett
 
 const ONE: &str = concat!("SELECT ", columns!(), " FROM overlap_warnings WHERE id = $1");
 
+const ABOUT: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM overlap_warnings WHERE developer_id = $1 AND work_id = $2 AND status = 'open' ORDER BY at, id"
+);
+
 const SETTLE: &str =
     "UPDATE overlap_warnings SET status = $2, reason = $3, work_id = $4, settled_at = $5 WHERE id = $1";
 
 /// What a team was warned of since a moment, but for what a later look took the place of.
-const NEWEST: &str = "SELECT id, developer_id, kind, title, status, at FROM overlap_warnings \
+const NEWEST: &str = "SELECT id, developer_id, kind, title, status, check_id, found, at FROM overlap_warnings \
                       WHERE workspace_id = $1 AND status <> 'superseded' AND at >= $2 ORDER BY at DESC, id DESC LIMIT $3";
 
 /// What a developer was warned of since a moment and has made nothing of.
-const OWN: &str = "SELECT id, developer_id, kind, title, status, at FROM overlap_warnings \
+const OWN: &str = "SELECT id, developer_id, kind, title, status, check_id, found, at FROM overlap_warnings \
                    WHERE developer_id = $1 AND status = 'open' AND check_id IS NOT NULL AND at >= $2 ORDER BY at DESC, id DESC LIMIT $3";
 
 const JUDGE: &str = "INSERT INTO scope_verdicts (check_id, work_id, candidate_id, workspace_id, developer_id, same_scope, \
                      reason, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
+/// The verdicts on one piece of work as another began; the newest is what counts.
+const VERDICT: &str = "SELECT same_scope, at FROM scope_verdicts \
+                       WHERE (work_id = $1 AND candidate_id = $2) OR (work_id = $2 AND candidate_id = $1) \
+                       ORDER BY at DESC, same_scope DESC LIMIT 1";
+
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[SUPERSEDE, ONE, SETTLE, NEWEST, OWN];
+pub(super) const STATEMENTS: &[&str] = &[SUPERSEDE, ONE, ABOUT, SETTLE, NEWEST, OWN, VERDICT];
 
 /// Keeps a warning in place of the open ones for the same title.
 pub(super) async fn add(tx: &mut Tx, warning: &Warning) -> Result<(), DbError> {
@@ -71,6 +82,16 @@ pub(super) async fn add(tx: &mut Tx, warning: &Warning) -> Result<(), DbError> {
 pub(super) async fn find(tx: &mut Tx, id: &WarningId) -> Result<Option<Warning>, DbError> {
     let rows = tx.query(ONE, vec![id.as_str().into()]).await?;
     rows.first().map(warning).transpose()
+}
+
+/// The open ones of that developer that are about that work.
+pub(super) async fn about(
+    tx: &mut Tx,
+    developer: &DeveloperId,
+    work: &WorkId,
+) -> Result<Vec<Warning>, DbError> {
+    let rows = tx.query(ABOUT, vec![developer.as_str().into(), work.as_str().into()]).await?;
+    rows.iter().map(warning).collect()
 }
 
 /// Keeps what became of one.
@@ -103,6 +124,14 @@ pub(super) async fn judge(tx: &mut Tx, judgement: &Judgement) -> Result<(), DbEr
     Ok(())
 }
 
+/// Whether whoever began one of the two judged that the other is other work.
+pub(super) async fn is_judged_distinct(tx: &mut Tx, one: &WorkId, other: &WorkId) -> Result<bool, DbError> {
+    let rows = tx.query(VERDICT, vec![one.as_str().into(), other.as_str().into()]).await?;
+    let verdict =
+        rows.first().map(|row| Record::of("scope_verdicts", row).count("same_scope")).transpose()?;
+    Ok(verdict == Some(0))
+}
+
 /// What a team, or one developer, was warned of since then, newest first.
 pub(super) async fn newest(
     tx: &mut Tx,
@@ -126,8 +155,14 @@ fn warned(row: &Row) -> Result<Warned, DbError> {
         kind: record.parse("kind")?,
         title: record.text("title")?.to_owned(),
         settled: record.parse("status")?,
+        check: record.parse_or_none("check_id")?,
+        escalated: found(&record)?.iter().any(|found| found.escalated),
         at: record.moment("at")?,
     })
+}
+
+fn found(record: &Record<'_>) -> Result<Vec<Found>, DbError> {
+    serde_json::from_str(record.text("found")?).map_err(|error| record.bad("found", error))
 }
 
 fn warning(row: &Row) -> Result<Warning, DbError> {
@@ -135,7 +170,6 @@ fn warning(row: &Row) -> Result<Warning, DbError> {
     let kind: Kind = record.parse("kind")?;
     let settled: Settled = record.parse("status")?;
     let work = record.text_or_none("work_id")?.map(|id| WorkId::parse(kind, &id)).transpose();
-    let found = serde_json::from_str(record.text("found")?);
     Ok(Warning {
         id: record.parse("id")?,
         workspace: record.parse("workspace_id")?,
@@ -144,7 +178,7 @@ fn warning(row: &Row) -> Result<Warning, DbError> {
         kind,
         title: record.text("title")?.to_owned(),
         title_key: record.text("title_key")?.to_owned(),
-        found: found.map_err(|error| record.bad("found", error))?,
+        found: found(&record)?,
         settled,
         reason: record.text_or_none("reason")?,
         work: work.map_err(|error| record.bad("work_id", error))?,

@@ -31,9 +31,8 @@ const ROOM: usize = PAYLOAD_BYTES - 512;
 pub(super) async fn audit(tx: &mut impl TeamTx, seat: &Seat) -> Done {
     let (running, number) = running(tx, seat).await?;
     let looked_at = u64::try_from(running.len()).unwrap_or(u64::MAX);
-    let mut conflicts = pairs(tx, seat, &running).await?;
-    let more = u64::try_from(conflicts.len().saturating_sub(CONFLICTS)).unwrap_or(u64::MAX);
-    conflicts.truncate(CONFLICTS);
+    let found = pairs(tx, seat, &running).await?;
+    let (conflicts, more) = undecided(tx, found).await?;
     let audit = Audit {
         id: ParallelAuditId::from_random(tx.draw()?),
         workspace: seat.member.workspace.clone(),
@@ -134,6 +133,20 @@ async fn pairs(tx: &mut impl TeamTx, seat: &Seat, running: &[Work]) -> Result<Ve
     // Of those that are as much alike, the order of their ids: it is the same each time.
     conflicts.sort_by(|one, other| other.score.total_cmp(&one.score));
     Ok(conflicts)
+}
+
+/// The best of the pairs of which nobody said that they are other work, and how many more there may be.
+async fn undecided(tx: &mut impl TeamTx, found: Vec<Conflict>) -> Result<(Vec<Conflict>, u64), Stop> {
+    let (mut undecided, mut more) = (Vec::new(), 0_u64);
+    for conflict in found {
+        let [one, other] = &conflict.sides;
+        if undecided.len() == CONFLICTS {
+            more += 1;
+        } else if !tx.is_judged_distinct(&one.id, &other.id).await? {
+            undecided.push(conflict);
+        }
+    }
+    Ok((undecided, more))
 }
 
 /// A pair as a teammate sees it.

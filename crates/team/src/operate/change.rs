@@ -3,12 +3,13 @@
 use covenant_model::id::TaskId;
 use serde_json::{Value, json};
 
-use super::{Done, details, named, own, titled};
+use super::{Done, details, named, own, titled, warning};
 use crate::input::{Invalid, WorkInput, bounds, texts};
 use crate::perform::Seat;
 use crate::perform::outcome::{Denied, Outcome, Stop};
 use crate::port::TeamTx;
 use crate::rules::step::{self, Step};
+use crate::warning::Settled;
 use crate::work::{Form, Kind, Status, Work, WorkId};
 
 /// Says that running work goes on or is stuck; of a planned task, changes what it is about.
@@ -177,6 +178,7 @@ pub(super) async fn give_up(
     let payload = details(json!({ "title": work.brief.title, "reason": reason }));
     (work.status, work.reason) = (Status::Cancelled, Some(reason));
     end(tx, seat, work).await?;
+    let outcome = warning::conclude(tx, seat, work, Settled::Dismissed, outcome).await?;
     let event = if work.kind() == Kind::Task { "task.cancelled" } else { "workstream.cancelled" };
     emptied(tx, seat, work, outcome.changed(event, &work.id, "cancelled", payload)).await
 }

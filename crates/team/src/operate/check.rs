@@ -24,18 +24,19 @@ const JUDGE: &str = "Judge for each candidate whether it is the same work as you
 
 /// Looks, and keeps what was looked for and what was found.
 pub(super) async fn check(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput) -> Done {
-    let brief = input.brief()?;
+    let mut brief = input.brief()?;
     task_type(kind, input)?;
     let (planned, within) = match kind {
         Kind::Task => (input.planned_task_id.clone().map(WorkId::Task), input.workstream_id.as_ref()),
         Kind::Workstream => (input.workstream_id.clone().map(WorkId::Workstream), None),
     };
-    // A planned task is looked at as part of what it belongs to.
-    let within = match &planned {
-        Some(id) => own(tx, seat, id).await?.workstream().cloned(),
-        None => None,
+    let mut within = within.cloned();
+    if let Some(id) = &planned {
+        let plan = own(tx, seat, id).await?;
+        // It is looked at as what it was planned to be, which is what will start, and as part of what it belongs to.
+        within = plan.workstream().cloned().or(within);
+        brief = brief.over(plan.brief);
     }
-    .or_else(|| within.cloned());
     if let Some(id) = &within {
         own(tx, seat, &WorkId::Workstream(id.clone())).await?;
     }

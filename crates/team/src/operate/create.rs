@@ -15,6 +15,7 @@ use crate::rules::stale;
 use crate::rules::step::{self, Step};
 use crate::session::Session;
 use crate::title;
+use crate::warning::{Settled, Warning};
 use crate::work::{Brief, Form, Kind, Priority, Status, Work, WorkId};
 
 /// Logs future work.
@@ -76,7 +77,13 @@ async fn create(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput
     tx.add_work(&work).await?;
     let outcome = match leave {
         Leave::Start(opened) => opened.begin(tx, seat, &wanted, &work, outcome).await?,
-        Leave::Plan(look, warning) => outcome.disclosing(&look).with("warning_id", warning),
+        Leave::Plan(look, warning) => {
+            let warning = match warning {
+                Some(warning) => warning::attach(tx, warning, &work).await?,
+                None => Value::Null,
+            };
+            outcome.disclosing(&look).with("warning_id", warning)
+        }
     };
     let event = match (kind, status) {
         (Kind::Task, Status::Active) => "task.started",
@@ -88,10 +95,10 @@ async fn create(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput
     Ok(outcome.changed(event, &work.id, status.as_str(), payload).showing(&work))
 }
 
-/// By what work is made: it begins, or is planned with what is known of work like it and the id of the warning.
+/// By what work is made: it begins, or is planned with what is known of work like it and the warning of that.
 enum Leave {
     Start(Box<Opened>),
-    Plan(Look, Value),
+    Plan(Look, Option<Warning>),
 }
 
 /// A look at what there is like planned work. It keeps nobody from planning, but for those who want to be asked first.
@@ -100,16 +107,16 @@ async fn planning(
     seat: &Seat,
     wanted: &Wanted<'_>,
     input: &WorkInput,
-) -> Result<Result<(Look, Value), Outcome>, Stop> {
+) -> Result<Result<(Look, Option<Warning>), Outcome>, Stop> {
     let look = look::look(tx, seat, wanted).await?;
     let about = (wanted.kind, wanted.brief.title.as_str());
-    let warning = warning::id(warning::give(tx, seat, about, None, &look).await?.as_ref());
+    let warning = warning::give(tx, seat, about, None, &look).await?;
     if input.confirm != Some(false) || look.escalated().is_empty() {
         return Ok(Ok((look, warning)));
     }
     let action = "Look at the candidates; call again with confirm: true to plan it all the same.";
     let blocked = Outcome::blocked(DUPLICATE, action).with("requires_confirm", true).disclosing(&look);
-    Ok(Err(blocked.with("requires_verdict", false).with("warning_id", warning)))
+    Ok(Err(blocked.with("requires_verdict", false).with("warning_id", warning::id(warning.as_ref()))))
 }
 
 /// The workstream that a task is to belong to: the named one, the best of the caller's own, or a new container.
@@ -184,6 +191,8 @@ pub(super) async fn start_planned(tx: &mut impl TeamTx, seat: &Seat, kind: Kind,
     };
     let payload = details(json!({ "title": work.brief.title, "planned": true }));
     let outcome = opened.begin(tx, seat, &wanted, &work, outcome).await?;
+    // What had to be decided about was decided on the warning of the check.
+    let outcome = warning::conclude(tx, seat, &work, Settled::Disclosed, outcome).await?;
     Ok(outcome.changed(event, &work.id, work.status.as_str(), payload).showing(&work))
 }
 

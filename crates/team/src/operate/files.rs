@@ -33,9 +33,10 @@ pub(super) async fn conflicts(
     wanted: &Wanted<'_>,
 ) -> Result<Vec<Value>, Stop> {
     let files = &wanted.brief.target_files;
+    let repo = seat.session.as_ref().and_then(|session| session.repo.as_deref()).unwrap_or_default();
     let another = |work: &Work| wanted.itself != Some(&work.id);
-    let mut conflicts = tasks(tx, seat, people, files, wanted.brief.action, another).await?;
-    conflicts.extend(worktrees(tx, seat, people, files, "").await?);
+    let mut conflicts = tasks(tx, seat, people, (files, repo), wanted.brief.action, another).await?;
+    conflicts.extend(worktrees(tx, seat, people, files, repo).await?);
     conflicts.truncate(CONFLICTS);
     Ok(conflicts)
 }
@@ -49,18 +50,18 @@ pub(super) async fn overlaps(
     let mut people = People::default();
     let files: Vec<String> = snapshot.dirty_files.iter().chain(&snapshot.unpushed_files).cloned().collect();
     let another = |work: &Work| !is_same_agent(seat, work);
-    let mut overlaps = tasks(tx, seat, &mut people, &files, None, another).await?;
+    let mut overlaps = tasks(tx, seat, &mut people, (&files, &snapshot.repo), None, another).await?;
     overlaps.extend(worktrees(tx, seat, &mut people, &files, &snapshot.repo).await?);
     overlaps.truncate(CONFLICTS);
     Ok(overlaps)
 }
 
-/// Open tasks that mean to touch one of those files, of those that count.
+/// Open tasks that mean to touch one of those files of a repository, of those that count.
 async fn tasks(
     tx: &mut impl TeamTx,
     seat: &Seat,
     people: &mut People,
-    files: &[String],
+    (files, repo): (&[String], &str),
     action: Option<Action>,
     counts: impl Fn(&Work) -> bool,
 ) -> Result<Vec<Value>, Stop> {
@@ -73,6 +74,9 @@ async fn tasks(
         let Some(work) = tx.work(&id).await? else { continue };
         let shared = shared(files, &work.brief.target_files);
         if !work.status.is_open() || shared.is_empty() || !counts(&work) {
+            continue;
+        }
+        if is_of_another_repository(tx, &work, repo).await? {
             continue;
         }
         let mut conflict = json!({
@@ -139,6 +143,21 @@ async fn worktrees(
         }));
     }
     Ok(told)
+}
+
+/// Whether a task is work in another repository than that one. A task is where the session is in which it was last begun; of one
+/// without, or where no repository is named, it is not known, and it is told.
+pub(super) async fn is_of_another_repository(
+    tx: &mut impl TeamTx,
+    work: &Work,
+    repo: &str,
+) -> Result<bool, Stop> {
+    let session = match &work.session {
+        Some(id) if !repo.is_empty() => tx.session(id).await?,
+        _ => None,
+    };
+    let there = session.and_then(|session| session.repo).filter(|there| !there.is_empty());
+    Ok(there.is_some_and(|there| there != repo))
 }
 
 /// Whether a task is of the agent that asks. Of one developer's several agents each has a session of its own.

@@ -128,7 +128,7 @@ fn facts<'l>(look: &'l Look, waiting: &'l [Waiting<'l>], doubled: &'l [Doubled<'
         stale: &look.own.stale,
         blocked: &look.own.blocked,
         doubled,
-        warned: &look.own.warned,
+        warned: &look.own.undecided,
         planned: &look.own.planned,
         expired: look.own.expired.as_ref(),
     }

@@ -51,7 +51,8 @@ pub(super) async fn of(tx: &mut impl TeamTx, check: &Check) -> Result<Option<War
     })
 }
 
-/// Settles a warning, if it is still open; whether it was.
+/// Settles a warning, if it is still open, or if its developer says now why the work begins all the same: that is kept whatever
+/// was made of the warning before. Whether it was settled.
 pub(super) async fn settle(
     tx: &mut impl TeamTx,
     seat: &Seat,
@@ -60,7 +61,7 @@ pub(super) async fn settle(
     work: Option<&Work>,
     reason: Option<&str>,
 ) -> Result<bool, Stop> {
-    if warning.settled != Settled::Open {
+    if warning.settled != Settled::Open && settled != Settled::Confirmed {
         return Ok(false);
     }
     warning.settled = settled;
@@ -69,6 +70,36 @@ pub(super) async fn settle(
     warning.settled_at = Some(seat.now);
     tx.settle_warning(warning).await?;
     Ok(true)
+}
+
+/// Keeps which work a warning is about that was given as it was planned.
+pub(super) async fn attach(tx: &mut impl TeamTx, mut warning: Warning, work: &Work) -> Result<Value, Stop> {
+    warning.work = Some(work.id.clone());
+    tx.settle_warning(&warning).await?;
+    Ok(id(Some(&warning)))
+}
+
+/// Settles what somebody was warned of as they planned that work, now that it begins or is given up; the same answer, with
+/// that change.
+pub(super) async fn conclude(
+    tx: &mut impl TeamTx,
+    seat: &Seat,
+    work: &Work,
+    settled: Settled,
+    mut outcome: Outcome,
+) -> Done {
+    let given_up = "what it was about was given up";
+    let reason = (settled == Settled::Dismissed).then_some(given_up);
+    for mut warning in tx.warnings_about(&work.developer, &work.id).await? {
+        settle(tx, seat, &mut warning, settled, Some(work), reason).await?;
+        if settled == Settled::Dismissed {
+            let payload = details(json!({
+                "work_id": work.id.as_str(), "reason": reason, "automatic": true, "title": warning.title,
+            }));
+            outcome = outcome.changed("warning.dismissed", &warning.id, "dismissed", payload);
+        }
+    }
+    Ok(outcome)
 }
 
 /// Puts a warning of one's own aside. It opens no start: what has to be decided about is decided there.

@@ -3,7 +3,9 @@
 
 use std::future::Future;
 
-use covenant_model::id::{AgentSessionId, DeveloperId, SummaryId, WarningId, WorkspaceId, WorkstreamId};
+use covenant_model::id::{
+    AgentSessionId, CheckId, DeveloperId, SummaryId, WarningId, WorkspaceId, WorkstreamId,
+};
 use covenant_model::time::Timestamp;
 use serde_json::{Map, Value};
 
@@ -86,6 +88,10 @@ pub struct Warned {
     pub title: String,
     /// What became of it.
     pub settled: Settled,
+    /// By which look; a plan gives one without.
+    pub check: Option<CheckId>,
+    /// Whether somebody had to decide about what was found.
+    pub escalated: bool,
     /// When.
     pub at: Timestamp,
 }

@@ -5,12 +5,16 @@ use serde_json::{Value, json};
 use crate::audit::Side;
 use crate::coordination::Message;
 use crate::port::survey::{Listed, Warned};
+use crate::rules::privacy::PRIVATE;
 use crate::session::{Session, SharedContext};
 use crate::title::short;
-use crate::work::{Kind, TaskType, WorkId};
+use crate::work::{Brief, Kind, TaskType, WorkId};
 
 /// How much of a title or a reason stands in a sentence, in characters.
 const QUOTED: usize = 160;
+
+/// How long what was said of work may be to stand in a call that looks at it once more, in bytes.
+const REPEATED: usize = 2_048;
 
 /// What is known of somebody. Whoever gathers it decides how many there are of each.
 #[derive(Debug, Default)]
@@ -23,8 +27,8 @@ pub struct Facts<'f> {
     pub blocked: &'f [Listed],
     /// Work of theirs that looks like somebody's, and still matters.
     pub doubled: &'f [Doubled<'f>],
-    /// What they were warned of.
-    pub warned: &'f [Warned],
+    /// What they were warned of, and have to decide about.
+    pub warned: &'f [Undecided],
     /// Work of theirs that is planned.
     pub planned: &'f [Listed],
     /// What they published, if it does not count any more.
@@ -38,6 +42,15 @@ pub struct Waiting<'f> {
     pub message: &'f Message,
     /// Whose it is, as they may know it.
     pub sender: &'f str,
+}
+
+/// What somebody wanted to do, and was warned that it may be somebody's work.
+#[derive(Debug)]
+pub struct Undecided {
+    /// The warning.
+    pub warned: Warned,
+    /// What they said of the work.
+    pub brief: Brief,
 }
 
 /// Work that looks like other work.
@@ -134,6 +147,7 @@ fn unblock(work: &Listed) -> Action {
     }
 }
 
+/// Two who did both what they are told would both stop: whose the other is, is asked first. Of two of one's own, one can go.
 fn agree(doubled: &Doubled<'_>) -> Action {
     let Doubled { own, other, owner } = doubled;
     let kind = own.id.kind();
@@ -142,37 +156,71 @@ fn agree(doubled: &Doubled<'_>) -> Action {
         Kind::Task => ("cancel", "reason"),
         Kind::Workstream => ("complete", "result_summary"),
     };
-    let (tool, mut arguments) = named(operation, &own.id);
-    set(&mut arguments, text, &format!("The same work as {}.", other.id));
-    let state = other.status;
-    Action {
-        kind: "parallel_work",
-        sentence: format!(
-            "Your {kind} \"{title}\" looks like the same work as \"{twin}\" ({}, {state}) of {owner}: agree on who goes on, \
-             and if that is not you, call {tool} operation \"{operation}\".",
-            other.id
-        ),
-        tool,
-        arguments,
+    let (closer, state) = (tool(kind), other.status);
+    let alike = format!(
+        "Your {kind} \"{title}\" looks like the same work as \"{twin}\" ({}, {state}) of {owner}:",
+        other.id
+    );
+    if own.developer == other.developer {
+        let (tool, mut arguments) = named(operation, &own.id);
+        set(&mut arguments, text, &format!("The same work as {}.", other.id));
+        let sentence = format!(
+            "{alike} go on with one of them, and call {tool} operation \"{operation}\" for the other."
+        );
+        return Action { kind: "parallel_work", sentence, tool, arguments };
     }
+    let tool = "covibe_coordination";
+    let message = format!("{} and {} look like the same work: who of us goes on?", own.id, other.id);
+    // Somebody private cannot be addressed, and reads what is said to everybody.
+    let arguments = match *owner {
+        PRIVATE => json!({ "operation": "ask", "message": message }),
+        owner => json!({ "operation": "ask", "to": owner, "message": message }),
+    };
+    let sentence = format!(
+        "{alike} agree on who goes on with {tool} operation \"ask\", and if that is not you, call {closer} operation \
+         \"{operation}\"."
+    );
+    Action { kind: "parallel_work", sentence, tool, arguments }
 }
 
-fn look_again(warned: &Warned) -> Action {
+fn look_again(undecided: &Undecided) -> Action {
+    let Undecided { warned, brief } = undecided;
     let (tool, title) = (tool(warned.kind), short(&warned.title, QUOTED));
     let mut arguments = json!({ "operation": "check", "title": warned.title });
     if warned.kind == Kind::Task {
         // It informs, and decides nothing.
         set(&mut arguments, "task_type", TaskType::Chore.as_str());
     }
+    let kept = said(brief);
+    let more = if kept.to_string().len() > REPEATED { ", saying of it what you said before," } else { "" };
+    if let (true, Value::Object(arguments), Value::Object(kept)) = (more.is_empty(), &mut arguments, kept) {
+        arguments.extend(kept);
+    }
     Action {
         kind: "overlap_warning",
         sentence: format!(
-            "You were warned that \"{title}\" overlaps with other work: look at it once more with {tool} operation \"check\" \
-             before you start it."
+            "You were warned that \"{title}\" may be other work that is open: look at it once more with {tool} operation \
+             \"check\"{more} before you start it."
         ),
         tool,
         arguments,
     }
+}
+
+/// What was said of work beside its title.
+fn said(brief: &Brief) -> Value {
+    let mut said = json!({});
+    set(&mut said, "description", &brief.description);
+    set(&mut said, "scope", &brief.scope);
+    set(&mut said, "action", brief.action.map_or("", crate::work::Action::as_str));
+    set(&mut said, "component", brief.component.as_deref().unwrap_or_default());
+    if let Value::Object(members) = &mut said {
+        members.retain(|_, text| text != "");
+        if !brief.target_files.is_empty() {
+            members.insert("target_files".to_owned(), json!(brief.target_files));
+        }
+    }
+    said
 }
 
 fn begin(work: &Listed) -> Action {

@@ -11,6 +11,7 @@ use super::{Bench, on_both, together};
 
 /// What takes each migration back, the newest first, as if an older program had made the database.
 const BACK: &[(u32, &str)] = &[
+    (16, "DROP INDEX scope_verdicts_pair"),
     (15, "DROP TABLE inboxes; DROP TABLE messages; DROP TABLE claim_waits; DROP TABLE claims"),
     (
         14,

@@ -167,6 +167,8 @@ async fn notes_and_warnings_are_listed_by_kind_and_since_when(bench: Bench) {
         kind: Kind::Workstream,
         title: ODD.into(),
         settled: if number == 3 { Settled::Judged } else { Settled::Open },
+        check: (number != 2).then(|| CheckId::from_random(seed(number))),
+        escalated: false,
         at: at(number),
     };
     let (us, all) = (developer(1), Whose::Team(&team));

@@ -202,7 +202,7 @@ async fn what_somebody_has_touched_counts_for_a_day(bench: Bench) {
     let snapshot = json!({"operation": "snapshot", "session_id": session.data["session_id"], "repo": "shop",
         "dirty_files": ["src/a.rs"]});
     assert_eq!(says(&store, "ada", Tool::Session, snapshot, later(10)).await.status, Status::Ok);
-    let check = json!({"operation": "check", "title": "Sharpen the lathe", "task_type": "chore", "repo": "shop",
+    let check = json!({"operation": "check", "title": "Sharpen the lathe", "task_type": "chore",
         "target_files": ["src/a.rs"]});
     let within = says(&store, "bob", Tool::Task, check.clone(), later(10 + 86_399)).await;
     let conflict = &within.data["file_conflicts"][0];

@@ -114,7 +114,7 @@ pub(super) async fn check(tx: &mut impl TeamTx, seat: &Seat, input: &Coordinatio
             worktrees.push(worktree(tx, seat, &mut people, there, files, left_out).await?);
         }
     }
-    let (tasks, all) = tasks(tx, seat, &mut people, &wanted, &mut effort).await?;
+    let (tasks, all) = tasks(tx, seat, &mut people, (&wanted, &repo), &mut effort).await?;
     let all = all && elsewhere.len() < usize::try_from(files::WORKTREES).unwrap_or(usize::MAX);
     let outcome = match (collisions.len(), worktrees.len(), tasks.len()) {
         (0, 0, 0) if all => Outcome::ok("Nobody else holds, changes or means to change any of these paths."),
@@ -150,7 +150,7 @@ async fn tasks(
     tx: &mut impl TeamTx,
     seat: &Seat,
     people: &mut People,
-    wanted: &[Wanted],
+    (wanted, repo): (&[Wanted], &str),
     effort: &mut Effort,
 ) -> Result<(Vec<Value>, bool), Stop> {
     let (mut told, mut all) = (Vec::new(), true);
@@ -165,6 +165,9 @@ async fn tasks(
             let files: Vec<&String> = work.brief.target_files.iter().filter(covered).take(FILES).collect();
             spent(effort)?;
             if files.is_empty() || files::is_same_agent(seat, &work) || told.len() == TOLD {
+                continue;
+            }
+            if files::is_of_another_repository(tx, &work, repo).await? {
                 continue;
             }
             told.push(json!({

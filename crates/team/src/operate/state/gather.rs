@@ -13,6 +13,7 @@ use crate::perform::Seat;
 use crate::perform::outcome::Stop;
 use crate::port::survey::{Listed, Shelf, Warned, Whose};
 use crate::port::{Note, TeamTx};
+use crate::rules::next::Undecided;
 use crate::rules::{parallel, stale};
 use crate::session::{Session, SharedContext};
 use crate::work::{Kind, Status, WorkId};
@@ -20,6 +21,9 @@ use crate::work::{Kind, Status, WorkId};
 /// How many of the caller's own are looked at, of each kind of thing.
 pub(super) const OWN: usize = 3;
 const FEW: u32 = 3;
+
+/// How many of the caller's warnings are looked through for those that something has to be decided about.
+const LOOKED_THROUGH: u32 = 50;
 
 /// How many audits are told of; what the newest found is told in full.
 const AUDITS: u32 = 5;
@@ -37,7 +41,7 @@ pub(super) struct Own {
     pub(super) stale: Vec<Session>,
     pub(super) blocked: Vec<Listed>,
     pub(super) planned: Vec<Listed>,
-    pub(super) warned: Vec<Warned>,
+    pub(super) undecided: Vec<Undecided>,
     pub(super) expired: Option<SharedContext>,
 }
 
@@ -135,7 +139,17 @@ async fn own(tx: &mut impl TeamTx, seat: &Seat) -> Result<Own, Stop> {
     blocked.truncate(OWN);
     planned.truncate(OWN);
     let lately = seat.now.minus(LATELY);
-    let warned = tx.warned(me, lately, FEW).await?;
+    let mut warned = tx.warned(me, lately, LOOKED_THROUGH).await?;
+    warned.retain(|warned| warned.escalated);
+    warned.truncate(OWN);
+    let mut undecided = Vec::with_capacity(warned.len());
+    for warned in warned {
+        let check = match &warned.check {
+            Some(id) => tx.check(id).await?,
+            None => None,
+        };
+        undecided.push(Undecided { warned, brief: check.map(|check| check.brief).unwrap_or_default() });
+    }
     let newest = tx.newest_context(&seat.member.id).await?;
     let expired = newest.filter(|context| context.expires_at <= seat.now && context.expires_at >= lately);
     let mut waiting = Vec::new();
@@ -143,5 +157,5 @@ async fn own(tx: &mut impl TeamTx, seat: &Seat) -> Result<Own, Stop> {
         let to_me = Concerning::To(&seat.member.id);
         waiting.extend(tx.open_messages(&seat.member.workspace, kind, to_me, FEW).await?);
     }
-    Ok(Own { waiting, stale, blocked, planned, warned, expired })
+    Ok(Own { waiting, stale, blocked, planned, undecided, expired })
 }

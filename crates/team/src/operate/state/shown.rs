@@ -93,6 +93,7 @@ pub(super) fn warned(warned: &Warned, faces: &Faces) -> Value {
         "kind": warned.kind.as_str(),
         "title": warned.title,
         "status": warned.settled.as_str(),
+        "escalated": warned.escalated,
         "at": moment(warned.at),
     })
 }

@@ -86,10 +86,13 @@ fn each_fact_leads_to_a_call_that_can_be_made() {
     let (planned, later) = (work(task, Status::Planned, None), work(stream, Status::Planned, None));
     let (own, streams) =
         (Side::of(&work(task, Status::Active, None)), Side::of(&work(stream, Status::Active, None)));
-    let other = Side { title: "Retry them".to_owned(), ..Side::of(&work(task, Status::Done, None)) };
+    let twin = Side { title: "Retry them".to_owned(), ..Side::of(&work(task, Status::Done, None)) };
+    let other = Side { developer: DeveloperId::from_random([9; 10]), ..twin.clone() };
     let doubled = [
         Doubled { own: &own, other: &other, owner: "bob" },
         Doubled { own: &streams, other: &other, owner: "@private" },
+        Doubled { own: &own, other: &twin, owner: "ada" },
+        Doubled { own: &streams, other: &twin, owner: "ada" },
     ];
     let (id, at) = (WarningId::from_random([5; 10]), Timestamp::default());
     let warned = Warned {
@@ -98,6 +101,8 @@ fn each_fact_leads_to_a_call_that_can_be_made() {
         kind: task,
         title: "Draw".to_owned(),
         settled: Settled::Open,
+        check: None,
+        escalated: true,
         at,
     };
     let (sessions, context) = ([session()], context());
@@ -149,8 +154,16 @@ fn each_fact_leads_to_a_call_that_can_be_made() {
             assert!(action.sentence.contains(part), "{part} in {}", action.sentence);
         }
     }
-    let [mine, streams] = actions(&Facts { doubled: &doubled, ..Facts::default() }).try_into().unwrap();
-    assert!(mine.sentence.contains("of bob") && mine.sentence.contains(", done)"), "{}", mine.sentence);
+    let [ask, private, mine, streams] =
+        actions(&Facts { doubled: &doubled, ..Facts::default() }).try_into().unwrap();
+    assert!(ask.sentence.contains("of bob") && ask.sentence.contains(", done)"), "{}", ask.sentence);
+    assert_eq!((&ask.arguments["operation"], &ask.arguments["to"]), (&json!("ask"), &json!("bob")));
+    assert!(private.arguments.get("to").is_none(), "whoever is private cannot be addressed");
+    for action in [&ask, &private] {
+        let arguments = action.arguments.as_object().unwrap().clone();
+        assert_eq!(Call::read(called(action), arguments).unwrap().name(), "covibe_coordination.ask");
+        assert!(action.sentence.contains("\"cancel\"") || action.sentence.contains("\"complete\""));
+    }
     assert_eq!((mine.tool, &mine.arguments["operation"]), ("covibe_task", &json!("cancel")));
     assert_eq!((streams.tool, &streams.arguments["operation"]), ("covibe_workstream", &json!("complete")));
     let (ask, handoff) = (message(MessageKind::Ask), message(MessageKind::Handoff));
@@ -164,9 +177,19 @@ fn each_fact_leads_to_a_call_that_can_be_made() {
     assert!(reply.sentence.contains("bob asks you: \"Which queue?\""), "{}", reply.sentence);
     assert_eq!((read.kind, &read.arguments["operation"]), ("waiting_handoff", &json!("inbox")));
     assert!(read.sentence.starts_with("@private"), "{}", read.sentence);
-    let warned = [warned];
-    let [again] = actions(&Facts { warned: &warned, ..Facts::default() }).try_into().unwrap();
-    assert_eq!((again.kind, &again.arguments["title"]), ("overlap_warning", &json!("Draw")));
+    let again = |scope: &str| {
+        let brief = Brief { scope: scope.to_owned(), ..Brief::default() };
+        let undecided = [Undecided { warned: warned.clone(), brief }];
+        let [again] = actions(&Facts { warned: &undecided, ..Facts::default() }).try_into().unwrap();
+        let arguments = again.arguments.as_object().unwrap().clone();
+        assert_eq!(Call::read(called(&again), arguments).unwrap().name(), "covibe_task.check");
+        again
+    };
+    let short = again("the chart of sales");
+    assert_eq!((short.kind, &short.arguments["title"]), ("overlap_warning", &json!("Draw")));
+    assert_eq!(short.arguments["scope"], "the chart of sales");
+    let long = again(&"x".repeat(8000));
+    assert!(long.arguments.get("scope").is_none() && long.sentence.contains("what you said before"));
 }
 
 #[test]
