@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use covenant_gate::ports::Answer;
+use covenant_model::id::DeveloperId;
 use covenant_model::principal::Principal;
 use covenant_model::time::Timestamp;
 use covenant_store::Store;
@@ -96,6 +97,14 @@ impl Daemon {
     pub(crate) async fn note_stranger(&self, source: &'static str) {
         if self.strangers.count(source) {
             self.write_strangers(source, 1).await;
+        }
+    }
+
+    /// Ends what somebody has open who was removed. They stay removed, whatever comes of it; what is left is done at the next
+    /// start.
+    pub(crate) async fn settle(&self, gone: &DeveloperId) {
+        if let Err(fault) = self.store.settle(gone, self.clock.now()).await {
+            tracing::warn!(target: "covenant", cause = fault.cause(), "not all that a removed developer had open was ended: {fault}");
         }
     }
 

@@ -23,7 +23,7 @@ impl Store {
     }
 
     /// Ends what somebody has open who was removed.
-    pub(crate) async fn settle(&self, id: &DeveloperId, now: Timestamp) -> Result<(), DbError> {
+    pub async fn settle(&self, id: &DeveloperId, now: Timestamp) -> Result<(), Fault> {
         while retried(|| self.settle_slice(id, now)).await? {}
         Ok(())
     }
