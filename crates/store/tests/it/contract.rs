@@ -21,6 +21,7 @@ mod team_calls;
 mod team_claims;
 mod team_contexts;
 mod team_coordination;
+mod team_departed;
 mod team_events;
 mod team_laws;
 mod team_messages;
