@@ -175,8 +175,12 @@ impl TeamTx for TeamTransaction {
         on!(self, work::by_key(kind, developer, key))
     }
 
-    async fn open_tasks(&mut self, workstream: &WorkstreamId) -> Kept<Vec<TaskId>> {
-        on!(self, work::open_tasks(workstream))
+    async fn open_tasks(&mut self, workstream: &WorkstreamId, most: u32) -> Kept<Vec<TaskId>> {
+        on!(self, work::open_tasks(workstream, most))
+    }
+
+    async fn open_task_count(&mut self, workstream: &WorkstreamId) -> Kept<u64> {
+        on!(self, work::open_task_count(workstream))
     }
 
     async fn add_work(&mut self, work: &Work) -> Kept<()> {
