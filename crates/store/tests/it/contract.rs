@@ -25,6 +25,7 @@ mod team_departed;
 mod team_events;
 mod team_laws;
 mod team_messages;
+mod team_names;
 mod team_orphans;
 mod team_property;
 mod team_sessions;
