@@ -215,14 +215,14 @@ const STARTS: usize = 5;
 
 /// Starts chromedriver in a group of its own; its port.
 fn drive(driver: &std::path::Path) -> Result<(Child, u16), String> {
-    let mut driven = Err(String::new());
+    let mut last = String::new();
     for _ in 0..STARTS {
-        driven = drive_once(driver);
-        if driven.is_ok() {
-            break;
+        match drive_once(driver) {
+            Ok(started) => return Ok(started),
+            Err(error) => last = error,
         }
     }
-    driven
+    Err(last)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the tests' own browser, not a tool")]

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use covenant_gate::Fault;
 use covenant_gate::ports::Answer;
+use covenant_model::id::DeveloperId;
 use covenant_model::principal::Principal;
 use covenant_model::time::Timestamp;
 use covenant_store::Store;
@@ -99,6 +101,19 @@ impl Daemon {
         }
     }
 
+    /// Ends what somebody has open who was removed. They stay removed, whatever comes of it, and what is left is tried again.
+    pub(crate) async fn settle(&self, gone: &DeveloperId) {
+        if let Err(fault) = self.store.settle(gone, self.clock.now()).await {
+            unsettled(&fault);
+        }
+    }
+
+    async fn settle_departed(&self) {
+        if let Err(fault) = self.store.settle_departed(self.clock.now()).await {
+            unsettled(&fault);
+        }
+    }
+
     async fn write_strangers(&self, source: &'static str, count: u64) {
         if let Err(fault) = self.store.note_strangers(source, count, self.clock.now()).await {
             tracing::error!(target: "covenant", cause = fault.cause(), "calls of strangers could not be written down: {fault}");
@@ -106,7 +121,11 @@ impl Daemon {
     }
 }
 
-/// Writes the numbers down, once a minute and at the end.
+fn unsettled(fault: &Fault) {
+    tracing::warn!(target: "covenant", cause = fault.cause(), "not all that a removed developer had open was ended: {fault}");
+}
+
+/// Writes the numbers down, once a minute and at the end; once a minute ends too what removed developers still have open.
 pub(crate) async fn follow(daemon: Arc<Daemon>) {
     loop {
         let over = tokio::select! {
@@ -119,6 +138,7 @@ pub(crate) async fn follow(daemon: Arc<Daemon>) {
         if over {
             return;
         }
+        daemon.settle_departed().await;
     }
 }
 

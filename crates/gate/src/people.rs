@@ -174,8 +174,13 @@ impl Gate {
             .collect())
     }
 
-    /// Removes somebody: their tokens and grants end, their work stays.
-    pub async fn remove_developer(&self, steward: &Steward, handle: &str) -> Result<Removed, PeopleError> {
+    /// Removes somebody: their tokens and grants end with the next request. Which developer that was, since what they have
+    /// open is others' to end.
+    pub async fn remove_developer(
+        &self,
+        steward: &Steward,
+        handle: &str,
+    ) -> Result<(DeveloperId, Removed), PeopleError> {
         self.may_administer(steward)?;
         let developer = self.developer(steward, handle).await?;
         if developer.handle == Handle::local() {
@@ -196,7 +201,7 @@ impl Gate {
             self.record_by(&steward.actor, Kind::GrantRevoked, id.as_str(), None).await?;
             also.push(id.to_string());
         }
-        Ok(Removed { removed: developer.handle.into(), also })
+        Ok((developer.id, Removed { removed: developer.handle.into(), also }))
     }
 
     /// What is said of a handle that somebody had elsewhere: only who may know of that workspace is told its name.

@@ -117,19 +117,11 @@ impl People for Store {
 
     fn dismiss(&self, id: DeveloperId, at: Timestamp) -> Answer<'_, Option<Vec<GrantId>>> {
         Box::pin(async move {
-            let gone = id.clone();
             let dismissed = self.db.write(move |tx| {
                 let id = id.clone();
                 Box::pin(async move { dismiss(tx, &id, at).await })
             });
-            let dismissed = dismissed.await?;
-            // Who is removed stays removed, whatever comes of this; what is left of it is done at the next start.
-            if dismissed.is_some()
-                && let Err(error) = self.settle(&gone, at).await
-            {
-                tracing::warn!(cause = %error, "not all that a removed developer had open was ended");
-            }
-            Ok(dismissed)
+            Ok(dismissed.await?)
         })
     }
 

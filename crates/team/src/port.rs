@@ -115,8 +115,14 @@ pub trait TeamTx: survey::Survey + CoordinationTx + Send {
         developer: &DeveloperId,
         key: &str,
     ) -> impl Future<Output = Kept<Option<Work>>> + Send;
-    /// The open tasks of a workstream, oldest first.
-    fn open_tasks(&mut self, workstream: &WorkstreamId) -> impl Future<Output = Kept<Vec<TaskId>>> + Send;
+    /// The open tasks of a workstream, oldest first, at most so many.
+    fn open_tasks(
+        &mut self,
+        workstream: &WorkstreamId,
+        most: u32,
+    ) -> impl Future<Output = Kept<Vec<TaskId>>> + Send;
+    /// How many open tasks a workstream has, counted up to [`survey::COUNTED`].
+    fn open_task_count(&mut self, workstream: &WorkstreamId) -> impl Future<Output = Kept<u64>> + Send;
     /// Keeps new work.
     fn add_work(&mut self, work: &Work) -> impl Future<Output = Kept<()>> + Send;
     /// Keeps work that changed.

@@ -257,6 +257,31 @@ fn a_private_developer_is_at_private_in_claims_and_messages_and_cannot_be_addres
             assert!(!text.contains("zelda") && !text.contains(&session), "{told}");
         }
         assert_eq!(inbox(desk, &zelda)[0]["message"], "I do.");
+        // What happened is listed for everybody: neither whose it was, nor what one was told by another.
+        let claim =
+            json!({"operation": "claim", "paths": ["docs"], "session_id": session, "repo": "zelda/app"});
+        let held = word(&desk.done(&zelda, TOOL, claim), "claim_id");
+        desk.meddle(&format!("UPDATE claims SET expires_at = 1 WHERE id = '{held}'"));
+        let quietly = "Between the two of us.";
+        for operation in ["ask", "handoff"] {
+            desk.call(&zelda, TOOL, json!({"operation": operation, "to": "ada", "message": quietly}));
+        }
+        let asked = inbox(desk, &ada).into_iter().find(|told| told["kind"] == "ask").unwrap();
+        let reply = json!({"operation": "reply", "ask_id": asked["ask_id"], "message": quietly});
+        desk.done(&ada, TOOL, reply);
+        let events = desk.home.command(&["team", "events", "--json"]);
+        let events = events.env("COVENANT_TOKEN", &desk.invite("bob")).run().ok().stdout;
+        assert!(
+            !events.contains("zelda") && !events.contains(&session) && !events.contains(quietly),
+            "{events}"
+        );
+        assert!(
+            events.contains("I am here.") && events.contains("Who knows?"),
+            "what all were told: {events}"
+        );
+        for kind in ["claim", "release", "expired", "ask", "reply", "handoff"] {
+            assert!(events.contains(&format!("\"coordination.{kind}\"")), "{kind}: {events}");
+        }
         for operation in ["ask", "handoff"] {
             let to = |handle: &str| json!({"operation": operation, "to": handle, "message": "x"});
             let (hidden, _) = desk.refused(&ada, TOOL, to("zelda"));

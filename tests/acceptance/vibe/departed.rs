@@ -1,8 +1,12 @@
 //! Somebody who is removed from a team: nobody waits for what they had open, and what they did stays.
 
+use std::time::{Duration, Instant};
+
+use covenant_testkit::sqlite;
 use serde_json::json;
 
-use super::desk::{on_both, payload, word};
+use super::desk::{Desk, on_both, payload, word};
+use crate::unhurried;
 
 const TITLE: &str = "Retry failed uploads with exponential backoff";
 
@@ -49,4 +53,26 @@ fn what_a_removed_developer_had_open_ends_and_keeps_nobody() {
             assert_eq!(state[list], json!([]), "{list}: {state}");
         }
     });
+}
+
+/// How long nobody waits for what is done once a minute.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+#[test]
+fn what_could_not_be_ended_when_somebody_was_removed_is_ended_while_the_daemon_runs() {
+    let home = unhurried();
+    let desk = Desk::at(&home, None);
+    let ada = desk.invite("ada");
+    let session = desk.session(&ada);
+    let (task, _) = desk.started(&ada, TITLE);
+    desk.meddle("UPDATE agent_sessions SET started_at = -1");
+    home.run(&["team", "remove", "ada"]).ok();
+    assert_eq!(desk.row("tasks", &task)["status"], "active", "a damaged row keeps it open");
+    desk.meddle("UPDATE agent_sessions SET started_at = last_seen_at");
+    let (file, end) = (home.path().join("covenant.db"), Instant::now() + PATIENCE);
+    while sqlite::rows(&file, "SELECT id FROM tasks WHERE status <> 'cancelled'").len() == 1 {
+        assert!(Instant::now() < end, "nobody tried again");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert!(desk.row("agent_sessions", &session)["ended_at"].is_number());
 }

@@ -108,7 +108,8 @@ pub(crate) async fn sign_in(
     let fits = match daemon.signin.passwords.fits(password, kept).await {
         Ok(fits) => fits,
         Err(NotLooked::Busy) => {
-            daemon.signin.attempts.give_back(handle.as_ref(), now);
+            // It counts: a password that was wrong is told so too.
+            daemon.gate.record_no_sign_in(None, "too many tries");
             return Ok(offer.too_often(shown, BUSY));
         }
         Err(NotLooked::Fault(fault)) => return Err(fault.into()),

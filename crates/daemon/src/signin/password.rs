@@ -1,6 +1,8 @@
-//! Passwords: which may be chosen, what is kept of them, and that looking at many costs no more than two at a time do.
+//! Passwords: which may be chosen, what is kept of them, and that looking at many costs no more than a few at a time do, in lines
+//! that strangers cannot fill for who is known.
 
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use base64::Engine as _;
@@ -8,6 +10,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use covenant_gate::{Fault, random};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep_until, timeout_at};
 use unicode_normalization::UnicodeNormalization as _;
 use zeroize::Zeroizing;
 
@@ -27,6 +30,13 @@ const MOST_PASSES: u32 = 10;
 /// How many are looked at at a time, and how many wait for that.
 const AT_A_TIME: usize = 2;
 const WAITING: usize = 32;
+
+/// The same for those who are known here, where strangers stand in the line: who they are strangers do not know.
+const KNOWN_AT_A_TIME: usize = 1;
+const KNOWN_WAITING: usize = 32;
+
+/// When whoever finds the line full is told so, unless their password was right before that.
+const CROWDED: Duration = Duration::from_secs(3);
 
 /// What is kept of the password of nobody: it costs what another costs, and no password fits it.
 static NOBODYS: LazyLock<String> = LazyLock::new(|| written(&[0; 16], &[0; 32]));
@@ -70,27 +80,35 @@ impl Password {
 
 /// Hashes passwords, a few at a time.
 pub(crate) struct Passwords {
+    /// The line for everybody, which strangers can fill.
+    open: Line,
+    /// The line for those who are known here.
+    known: Line,
+}
+
+/// Who works now, and who waits for that.
+struct Line {
     turns: Arc<Semaphore>,
-    line: Arc<Semaphore>,
+    places: Arc<Semaphore>,
 }
 
 impl Default for Passwords {
     fn default() -> Self {
-        let (turns, line) = (Semaphore::new(AT_A_TIME), Semaphore::new(AT_A_TIME + WAITING));
-        Self { turns: Arc::new(turns), line: Arc::new(line) }
+        Self { open: Line::of(AT_A_TIME, WAITING), known: Line::of(KNOWN_AT_A_TIME, KNOWN_WAITING) }
     }
 }
 
 impl Passwords {
-    /// What is kept of a password that somebody chose.
+    /// What is kept of a password that somebody chose, who was invited.
     pub(crate) async fn keep(&self, password: Password) -> Result<String, NotLooked> {
         let salt = random::bytes::<16>()?;
-        self.work(move || {
+        let hashed = move || {
             let mut out = [0; 32];
             hash(MEMORY_KIB, PASSES, LANES, &password, &salt, &mut out).then(|| written(&salt, &out))
+        };
+        self.known.work(self.known.place()?, hashed).await?.ok_or_else(|| {
+            Fault::new("the password could not be kept", "argon2 refused its parameters").into()
         })
-        .await?
-        .ok_or_else(|| Fault::new("the password could not be kept", "argon2 refused its parameters").into())
     }
 
     /// Whether that is the password; where there is none, or none was typed, it takes as long to say no.
@@ -99,21 +117,63 @@ impl Passwords {
         password: Option<Password>,
         kept: Option<String>,
     ) -> Result<bool, NotLooked> {
-        self.work(move || {
+        match self.open.place() {
+            Ok(place) => self.open.compare(place, password, kept).await,
+            Err(_) => self.fits_in_a_crowd(password, kept).await,
+        }
+    }
+
+    /// The same where the line is full. Whoever knows the password of somebody who is here is told so. Everybody else is told
+    /// that too many wait, all at the same moment: it says nothing of who is here.
+    async fn fits_in_a_crowd(
+        &self,
+        password: Option<Password>,
+        kept: Option<String>,
+    ) -> Result<bool, NotLooked> {
+        let end = Instant::now() + CROWDED;
+        if kept.is_some()
+            && let Ok(place) = self.known.place()
+            && let Ok(Ok(true)) = timeout_at(end, self.known.compare(place, password, kept)).await
+        {
+            return Ok(true);
+        }
+        sleep_until(end).await;
+        Err(NotLooked::Busy)
+    }
+}
+
+impl Line {
+    fn of(at_a_time: usize, waiting: usize) -> Self {
+        let (turns, places) = (Semaphore::new(at_a_time), Semaphore::new(at_a_time + waiting));
+        Self { turns: Arc::new(turns), places: Arc::new(places) }
+    }
+
+    /// A place in it, if one is free.
+    fn place(&self) -> Result<OwnedSemaphorePermit, NotLooked> {
+        Arc::clone(&self.places).try_acquire_owned().map_err(|_| NotLooked::Busy)
+    }
+
+    async fn compare(
+        &self,
+        place: OwnedSemaphorePermit,
+        password: Option<Password>,
+        kept: Option<String>,
+    ) -> Result<bool, NotLooked> {
+        let look = move || {
             let possible = password.is_some() && kept.is_some();
             let password = password.unwrap_or_else(|| Password(Zeroizing::new(String::new())));
             let kept = kept.as_deref().unwrap_or(&NOBODYS);
             fits(&password, kept) && possible
-        })
-        .await
+        };
+        self.work(place, look).await
     }
 
     /// Does that on a thread of its own when it is its turn, which it keeps even if nobody waits for it any more.
     async fn work<T: Send + 'static>(
         &self,
+        place: OwnedSemaphorePermit,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, NotLooked> {
-        let Ok(place) = Arc::clone(&self.line).try_acquire_owned() else { return Err(NotLooked::Busy) };
         let Ok(turn) = Arc::clone(&self.turns).acquire_owned().await else { return Err(NotLooked::Busy) };
         let held: (OwnedSemaphorePermit, OwnedSemaphorePermit) = (place, turn);
         let done = tokio::task::spawn_blocking(move || {
@@ -217,10 +277,33 @@ mod tests {
         assert_eq!(unfit(&"\u{fdfa}".repeat(200)), Some(Unfit::TooLong), "one becomes eighteen");
     }
 
-    #[tokio::test]
-    async fn whoever_finds_too_many_waiting_is_told_so() {
+    #[tokio::test(start_paused = true)]
+    async fn strangers_who_fill_the_line_keep_out_nobody_who_is_known() {
         let passwords = Passwords::default();
-        let _all = Arc::clone(&passwords.line).acquire_many_owned(34).await.unwrap();
-        assert!(matches!(passwords.fits(None, None).await, Err(NotLooked::Busy)));
+        let kept = passwords.keep(typed("correct horse battery")).await.unwrap();
+        let strangers = Arc::clone(&passwords.open.places).acquire_many_owned(34).await.unwrap();
+        let right = passwords.fits(Some(typed("correct horse battery")), Some(kept.clone()));
+        assert!(right.await.unwrap());
+        passwords.keep(typed("correct horse stable")).await.unwrap();
+        drop(strangers);
+        assert!(!passwords.fits(None, Some(kept)).await.unwrap());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn in_a_crowd_whoever_is_wrong_is_told_what_a_stranger_is_told_and_when() {
+        let passwords = Passwords::default();
+        let kept = passwords.keep(typed("correct horse battery")).await.unwrap();
+        let _strangers = Arc::clone(&passwords.open.places).acquire_many_owned(34).await.unwrap();
+        for (typed, kept) in [
+            (Some(typed("correct horse batterz")), Some(kept.clone())),
+            (None, Some(kept)),
+            (Some(typed("correct horse battery")), None),
+            (None, None),
+        ] {
+            let came = Instant::now();
+            assert!(matches!(passwords.fits(typed, kept).await, Err(NotLooked::Busy)));
+            let waited = came.elapsed();
+            assert!(waited >= CROWDED && waited < CROWDED * 2, "{waited:?}");
+        }
     }
 }

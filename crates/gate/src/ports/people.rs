@@ -55,7 +55,8 @@ pub trait People: Send + Sync {
     /// invite one handle, one does.
     fn admit(&self, developer: Developer) -> Answer<'_, Admitted>;
     /// Removes somebody, ends their tokens and every way in they had, and takes back the grants that name them: all of it or
-    /// nothing. Which grants those were; nothing if they were not there.
+    /// nothing. Which grants those were; nothing if they were not there. It waits for nothing that they had open: what they
+    /// held is taken from them first.
     fn dismiss(&self, id: DeveloperId, at: Timestamp) -> Answer<'_, Option<Vec<GrantId>>>;
     /// Keeps a token of a developer, who holds at most `limit` valid ones. Nobody who is removed at the same time keeps it.
     fn add_token_of(&self, developer: DeveloperId, record: TokenRecord, limit: u64) -> Answer<'_, TokenKept>;

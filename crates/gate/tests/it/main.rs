@@ -12,6 +12,7 @@ mod inquiries;
 mod limits;
 mod mandates;
 mod observing;
+mod people;
 mod persons;
 
 use std::path::PathBuf;

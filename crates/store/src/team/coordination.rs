@@ -119,7 +119,7 @@ impl CoordinationTx for TeamTransaction {
         on!(self, messages::unread(developer, most))
     }
 
-    async fn mark_read(&mut self, developer: &DeveloperId, id: &MessageId, at: Timestamp) -> Kept<()> {
+    async fn mark_read(&mut self, developer: &DeveloperId, id: &MessageId, at: Timestamp) -> Kept<bool> {
         on!(self, messages::mark_read(developer, id, at))
     }
 }

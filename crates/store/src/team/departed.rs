@@ -10,20 +10,28 @@ use super::likeness::Reach;
 use crate::db::{DbError, Record, retried};
 use crate::open::Store;
 
-const DEPARTED: &str = "SELECT id FROM developers WHERE removed_at IS NOT NULL";
+/// Those who were removed and have something open. Containers end with their last task.
+const DEPARTED: &str = "SELECT id FROM developers d WHERE removed_at IS NOT NULL AND \
+    (EXISTS (SELECT 1 FROM agent_sessions s WHERE s.developer_id = d.id AND s.ended_at IS NULL) \
+     OR EXISTS (SELECT 1 FROM claims c WHERE c.developer_id = d.id AND c.ending IS NULL) \
+     OR EXISTS (SELECT 1 FROM tasks t WHERE t.developer_id = d.id AND t.status IN ('planned', 'active', 'blocked')) \
+     OR EXISTS (SELECT 1 FROM workstreams w WHERE w.developer_id = d.id AND w.auto_created = 0 \
+                AND w.status IN ('planned', 'active', 'blocked')))";
 
 impl Store {
-    /// Ends what everybody who was removed still has open. Costs next to nothing where that is nothing.
+    /// Ends what everybody who was removed still has open. Nobody waits for a turn where that is nothing.
     pub async fn settle_departed(&self, now: Timestamp) -> Result<(), Fault> {
         let rows = self.db.query(DEPARTED, Vec::new()).await?;
+        let mut settled = Ok(());
         for row in &rows {
-            self.settle(&Record::of("developers", row).parse("id")?, now).await?;
+            // What cannot be ended of one keeps nothing of another's open.
+            settled = settled.and(self.settle(&Record::of("developers", row).parse("id")?, now).await);
         }
-        Ok(())
+        settled
     }
 
     /// Ends what somebody has open who was removed.
-    pub(crate) async fn settle(&self, id: &DeveloperId, now: Timestamp) -> Result<(), DbError> {
+    pub async fn settle(&self, id: &DeveloperId, now: Timestamp) -> Result<(), Fault> {
         while retried(|| self.settle_slice(id, now)).await? {}
         Ok(())
     }
@@ -39,8 +47,8 @@ impl Store {
 }
 
 async fn depart(tx: &mut TeamTransaction, id: &DeveloperId, now: Timestamp) -> Kept<bool> {
-    match tx.member_with(id).await? {
-        Some(member) => covenant_team::depart(tx, member, now).await,
-        None => Ok(false),
-    }
+    let Some(member) = tx.member_with(id).await? else { return Ok(false) };
+    tx.take_turn(&member.workspace).await?;
+    // Somebody who was invited again while this waited is who they were, and what they have open is theirs.
+    if tx.is_here(id).await? { Ok(false) } else { covenant_team::depart(tx, member, now).await }
 }

@@ -20,10 +20,12 @@ const CALLED: &str = "SELECT id, workspace_id, handle, private FROM developers \
 /// Whoever was removed is still who did what is kept of it.
 const BY_ID: &str = "SELECT id, workspace_id, handle, private FROM developers WHERE id = $1";
 
+const HERE: &str = "SELECT id FROM developers WHERE id = $1 AND removed_at IS NULL";
+
 const THESE: &str = "SELECT id, workspace_id, handle, private FROM developers WHERE id IN ";
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[BY_HANDLE, CALLED, BY_ID];
+pub(super) const STATEMENTS: &[&str] = &[BY_HANDLE, CALLED, BY_ID, HERE];
 
 /// Who that principal is.
 pub(super) async fn member(tx: &mut Tx, principal: &Principal) -> Result<Option<Member>, DbError> {
@@ -48,6 +50,11 @@ pub(super) async fn called(
 /// The one with that id.
 pub(super) async fn with(tx: &mut Tx, id: &DeveloperId) -> Result<Option<Member>, DbError> {
     first(&tx.query(BY_ID, vec![id.as_str().into()]).await?)
+}
+
+/// Whether the one with that id was not removed.
+pub(super) async fn is_here(tx: &mut Tx, id: &DeveloperId) -> Result<bool, DbError> {
+    Ok(!tx.query(HERE, vec![id.as_str().into()]).await?.is_empty())
 }
 
 /// Those with these ids, in no order.

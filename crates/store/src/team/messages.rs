@@ -70,8 +70,9 @@ const UNREAD: &str = concat!(
 const COUNT: &str = "SELECT count(*) AS unread FROM \
                      (SELECT message_id FROM inboxes WHERE developer_id = $1 AND read_at IS NULL LIMIT $2) counted";
 
+/// Of two who read it at once, one does: the row is looked at again once it is held.
 const READ: &str =
-    "UPDATE inboxes SET read_at = COALESCE(read_at, $3) WHERE developer_id = $1 AND message_id = $2";
+    "UPDATE inboxes SET read_at = $3 WHERE developer_id = $1 AND message_id = $2 AND read_at IS NULL";
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] =
@@ -192,15 +193,15 @@ pub(super) async fn unread(tx: &mut Tx, developer: &DeveloperId, most: u32) -> R
     rows.first().map_or(Ok(0), |row| Record::of("inboxes", row).count("unread"))
 }
 
-/// Notes that it was read.
+/// Notes that it was read, if it was not.
 pub(super) async fn mark_read(
     tx: &mut Tx,
     developer: &DeveloperId,
     id: &MessageId,
     at: Timestamp,
-) -> Result<(), DbError> {
+) -> Result<bool, DbError> {
     let values = vec![developer.as_str().into(), id.as_str().into(), at.into()];
-    one(tx.execute(READ, values).await?, || id.to_string())
+    Ok(tx.execute(READ, values).await? == 1)
 }
 
 fn message(row: &Row) -> Result<Message, DbError> {

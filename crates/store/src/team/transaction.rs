@@ -23,24 +23,40 @@ use crate::db::{DbError, Record, Tx};
 
 pub(super) const TURN: &str = "UPDATE workspaces SET turn = turn + 1 WHERE id = $1 RETURNING id, turn";
 
+/// Runs one of the functions below on the transaction, and remembers what broke.
+macro_rules! on {
+    ($this:ident, $($function:ident)::+ ( $($argument:expr),* )) => {{
+        let done = $($function)::+(&mut $this.tx, $($argument),*).await;
+        $this.kept(done)
+    }};
+}
+pub(super) use on;
+
 /// A transaction on the records of teams. Dropped without a commit, it never happened.
 pub struct TeamTransaction {
     pub(super) tx: Tx,
     likeness: Arc<Likeness>,
     /// How much of a team's work may be read in it, while others wait.
     reach: Reach,
+    /// Who calls, once that was looked up.
+    caller: Option<DeveloperId>,
     turn: Option<(WorkspaceId, u64)>,
     broke: Option<DbError>,
 }
 
 impl TeamTransaction {
     pub(super) fn on(tx: Tx, likeness: Arc<Likeness>, reach: Reach) -> Self {
-        Self { tx, likeness, reach, turn: None, broke: None }
+        Self { tx, likeness, reach, caller: None, turn: None, broke: None }
     }
 
     /// Makes it happen.
     pub async fn commit(self) -> Result<(), Fault> {
         Ok(self.end().await?)
+    }
+
+    /// Whether that developer was not removed.
+    pub(super) async fn is_here(&mut self, id: &DeveloperId) -> Kept<bool> {
+        on!(self, members::is_here(id))
     }
 
     /// Makes it happen, unless something in it broke, whether or not whoever asked for that made anything of it.
@@ -89,6 +105,12 @@ impl TeamTransaction {
             return Err(DbError::Failed(format!("workspace {workspace} is not there")));
         };
         let turn = Record::of("workspaces", row).count("turn")?;
+        if let Some(caller) = &self.caller
+            && !members::is_here(&mut self.tx, caller).await?
+        {
+            // Whoever was removed while they waited begins nothing more: tried again, it is a call by nobody.
+            return Err(DbError::Conflict(format!("{caller} was removed")));
+        }
         self.turn = Some((workspace.clone(), turn));
         Ok(())
     }
@@ -121,15 +143,6 @@ impl TeamTransaction {
     }
 }
 
-/// Runs one of the functions below on the transaction, and remembers what broke.
-macro_rules! on {
-    ($this:ident, $($function:ident)::+ ( $($argument:expr),* )) => {{
-        let done = $($function)::+(&mut $this.tx, $($argument),*).await;
-        $this.kept(done)
-    }};
-}
-pub(super) use on;
-
 impl TeamTx for TeamTransaction {
     fn draw(&mut self) -> Kept<[u8; RANDOM_BYTES]> {
         let drawn = random::bytes();
@@ -137,7 +150,9 @@ impl TeamTx for TeamTransaction {
     }
 
     async fn member(&mut self, principal: &Principal) -> Kept<Option<Member>> {
-        on!(self, members::member(principal))
+        let member = on!(self, members::member(principal))?;
+        self.caller = member.as_ref().map(|member| member.id.clone());
+        Ok(member)
     }
 
     async fn member_called(&mut self, workspace: &WorkspaceId, handle: &str) -> Kept<Option<Member>> {
@@ -161,8 +176,12 @@ impl TeamTx for TeamTransaction {
         on!(self, work::by_key(kind, developer, key))
     }
 
-    async fn open_tasks(&mut self, workstream: &WorkstreamId) -> Kept<Vec<TaskId>> {
-        on!(self, work::open_tasks(workstream))
+    async fn open_tasks(&mut self, workstream: &WorkstreamId, most: u32) -> Kept<Vec<TaskId>> {
+        on!(self, work::open_tasks(workstream, most))
+    }
+
+    async fn open_task_count(&mut self, workstream: &WorkstreamId) -> Kept<u64> {
+        on!(self, work::open_task_count(workstream))
     }
 
     async fn add_work(&mut self, work: &Work) -> Kept<()> {

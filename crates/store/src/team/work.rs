@@ -2,6 +2,7 @@
 
 use covenant_model::id::{AgentSessionId, DeveloperId, TaskId, WorkspaceId, WorkstreamId};
 use covenant_model::time::Timestamp;
+use covenant_team::port::survey::COUNTED;
 use covenant_team::work::{Action, Brief, Form, Kind, Status, Work, WorkId};
 
 use super::{list, one, texts};
@@ -73,7 +74,10 @@ const WORKSTREAM_BY_KEY: &str = concat!(
 
 const OPEN_TASKS: &str = "SELECT id, created_at FROM tasks \
                           WHERE workstream_id = $1 AND status IN ('planned', 'active', 'blocked') \
-                          ORDER BY created_at, id";
+                          ORDER BY created_at, id LIMIT $2";
+
+const OPEN_TASK_COUNT: &str = "SELECT count(*) AS number FROM (SELECT id FROM tasks \
+                               WHERE workstream_id = $1 AND status IN ('planned', 'active', 'blocked') LIMIT $2) AS counted";
 
 const TASKS_STANDING: &str = concat!(
     "SELECT ",
@@ -102,6 +106,7 @@ pub(super) const STATEMENTS: &[&str] = &[
     TASK_BY_KEY,
     WORKSTREAM_BY_KEY,
     OPEN_TASKS,
+    OPEN_TASK_COUNT,
     TASKS_STANDING,
     WORKSTREAMS_STANDING,
     ORPHANS,
@@ -133,9 +138,19 @@ pub(super) async fn by_key(
 }
 
 /// The open tasks of a workstream, oldest first.
-pub(super) async fn open_tasks(tx: &mut Tx, workstream: &WorkstreamId) -> Result<Vec<TaskId>, DbError> {
-    let rows = tx.query(OPEN_TASKS, vec![workstream.as_str().into()]).await?;
+pub(super) async fn open_tasks(
+    tx: &mut Tx,
+    workstream: &WorkstreamId,
+    most: u32,
+) -> Result<Vec<TaskId>, DbError> {
+    let rows = tx.query(OPEN_TASKS, vec![workstream.as_str().into(), u64::from(most).into()]).await?;
     rows.iter().map(|row| Record::of("tasks", row).parse("id")).collect()
+}
+
+/// How many those are, up to a bound.
+pub(super) async fn open_task_count(tx: &mut Tx, workstream: &WorkstreamId) -> Result<u64, DbError> {
+    let rows = tx.query(OPEN_TASK_COUNT, vec![workstream.as_str().into(), COUNTED.into()]).await?;
+    rows.first().map_or(Ok(0), |row| Record::of("what is counted", row).count("number"))
 }
 
 /// Work of that kind that stands so and changed no earlier than that, newest first. Containers are not among it.

@@ -1,4 +1,5 @@
-//! How long and how many: the bounds of every argument, in characters and items. The schemas say the same.
+//! How long and how many: the bounds of every argument, in characters and items; names of repositories, branches and worktrees are
+//! held to theirs in bytes too. The schemas say the same.
 
 /// The longest title.
 pub const TITLE: usize = 300;

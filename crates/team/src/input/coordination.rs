@@ -55,7 +55,7 @@ impl CoordinationInput {
 
     /// The repository, or nothing.
     pub(crate) fn place(&self) -> Result<String, Invalid> {
-        Ok(texts::optional("repo", self.repo.as_ref(), bounds::PATH)?.unwrap_or_default())
+        Ok(texts::sought("repo", self.repo.as_ref(), bounds::PATH)?.unwrap_or_default())
     }
 
     /// The paths, each once, at least one.

@@ -6,8 +6,12 @@ use crate::work::Brief;
 
 /// A text that must be there.
 pub(crate) fn required(field: &str, text: Option<&String>, most: usize) -> Result<String, Invalid> {
-    let text = optional(field, text, most)?;
-    text.ok_or_else(|| Invalid::new(field, "is required and may not be empty"))
+    optional(field, text, most)?.ok_or_else(|| missing(field))
+}
+
+/// It must be there.
+pub(crate) fn missing(field: &str) -> Invalid {
+    Invalid::new(field, "is required and may not be empty")
 }
 
 /// A text that may be there; blank ones are not.
@@ -16,6 +20,16 @@ pub(crate) fn optional(field: &str, text: Option<&String>, most: usize) -> Resul
     sound(field, text, most)?;
     let text = text.trim();
     Ok((!text.is_empty()).then(|| text.to_owned()))
+}
+
+/// A name that rows are found by, held to its bound in bytes too: `PostgreSQL` takes no long key into an index, and both databases
+/// behave alike.
+pub(crate) fn sought(field: &str, text: Option<&String>, most: usize) -> Result<Option<String>, Invalid> {
+    let text = optional(field, text, most)?;
+    if text.as_ref().is_some_and(|text| text.len() > most) {
+        return Err(Invalid::new(field, format!("is longer than {most} bytes, in UTF-8")));
+    }
+    Ok(text)
 }
 
 fn sound(field: &str, text: &str, most: usize) -> Result<(), Invalid> {
@@ -141,9 +155,19 @@ impl TeamInput {
 }
 
 impl SessionInput {
+    /// The repository, or nothing.
+    pub(crate) fn repo(&self) -> Result<Option<String>, Invalid> {
+        sought("repo", self.repo.as_ref(), bounds::PATH)
+    }
+
     /// The branch, or nothing.
     pub(crate) fn branch(&self) -> Result<Option<String>, Invalid> {
-        optional("branch", self.branch.as_ref(), bounds::BRANCH)
+        sought("branch", self.branch.as_ref(), bounds::BRANCH)
+    }
+
+    /// The worktree, or nothing.
+    pub(crate) fn worktree(&self) -> Result<Option<String>, Invalid> {
+        sought("worktree", self.worktree.as_ref(), bounds::PATH)
     }
 }
 
@@ -194,6 +218,9 @@ mod tests {
         assert_eq!(optional("scope", Some(&long), 10).unwrap_err().field, "scope");
         assert_eq!(optional("scope", Some(&"ä".repeat(10)), 10).unwrap().unwrap().chars().count(), 10);
         assert_eq!(optional("scope", Some(&"  ".to_owned()), 10), Ok(None));
+        let sought = |text: String| sought("repo", Some(&text), 10).map_err(|invalid| invalid.field);
+        assert_eq!(sought("ä".repeat(5)).unwrap().unwrap().len(), 10);
+        assert_eq!(sought("ä".repeat(6)), Err("repo".to_owned()), "its bytes count");
         assert!(required("title", Some(&" \t".to_owned()), 10).is_err());
         assert!(required("title", None, 10).is_err());
         let many = vec!["a".to_owned(); 51];

@@ -12,6 +12,9 @@ use crate::rules::step::{self, Step};
 use crate::warning::Settled;
 use crate::work::{Form, Kind, Status, Work, WorkId};
 
+/// How many open tasks of a workstream are named, the oldest first: as many as an event holds.
+const OPEN_TASKS: u32 = 200;
+
 /// Says that running work goes on or is stuck; of a planned task, changes what it is about.
 pub(super) async fn update(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput) -> Done {
     let id = named(kind, input)?;
@@ -131,15 +134,18 @@ pub(super) async fn complete(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, inpu
     }
     let mut payload = titled(&work.brief.title);
     if let WorkId::Workstream(id) = &work.id {
-        let open = tx.open_tasks(id).await?;
+        let open = tx.open_tasks(id, OPEN_TASKS).await?;
         let open: Vec<&str> = open.iter().map(TaskId::as_str).collect();
+        let number = if open.is_empty() { 0 } else { tx.open_task_count(id).await? };
         if !open.is_empty() && input.confirm_open_tasks != Some(true) {
-            let message = format!("The workstream has {} open tasks.", open.len());
+            let message = format!("The workstream has {number} open tasks.");
             let action = "Complete or cancel them, or repeat the call with confirm_open_tasks: true.";
-            return Ok(Outcome::warning(message, action).with("open_task_ids", open).showing(&work));
+            let warning = Outcome::warning(message, action).with("open_task_ids", open);
+            return Ok(warning.with("open_tasks", number).showing(&work));
         }
         if !open.is_empty() {
             payload.insert("open_task_ids".to_owned(), open.into());
+            payload.insert("open_tasks".to_owned(), number.into());
         }
     }
     work.status = Status::Done;
@@ -193,7 +199,7 @@ async fn end(tx: &mut impl TeamTx, seat: &Seat, work: &mut Work) -> Result<(), S
 async fn emptied(tx: &mut impl TeamTx, seat: &Seat, work: &Work, outcome: Outcome) -> Done {
     let Some(id) = work.workstream() else { return Ok(outcome) };
     let Some(mut container) = tx.work(&WorkId::Workstream(id.clone())).await? else { return Ok(outcome) };
-    if !container.is_container() || !container.status.is_open() || !tx.open_tasks(id).await?.is_empty() {
+    if !container.is_container() || !container.status.is_open() || !tx.open_tasks(id, 1).await?.is_empty() {
         return Ok(outcome);
     }
     container.status = Status::Done;

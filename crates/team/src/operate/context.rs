@@ -42,7 +42,7 @@ pub(super) async fn publish(tx: &mut impl TeamTx, seat: &Seat, input: &SessionIn
         next_actions: items("next_actions", &input.next_actions)?,
         blockers: items("blockers", &input.blockers)?,
         task_ids,
-        repo: texts::optional("repo", input.repo.as_ref(), bounds::PATH)?.unwrap_or_default(),
+        repo: input.repo()?.unwrap_or_default(),
         branch: input.branch()?.unwrap_or_default(),
     };
     let length = serde_json::to_string(&body).map_or(usize::MAX, |text| text.len());

@@ -50,13 +50,13 @@ async fn create(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput
             Err(blocked) => return Ok(blocked),
         },
         _ => match planning(tx, seat, &wanted, input).await? {
-            Ok((look, warning)) => Leave::Plan(look, warning),
+            Ok(found) => Leave::Plan(Box::new(found)),
             Err(blocked) => return Ok(blocked),
         },
     };
     let mut outcome = match &leave {
         Leave::Start(_) => Outcome::ok(format!("The {kind} is started.")),
-        Leave::Plan(look, _) if look.is_strong() => Outcome::warning(
+        Leave::Plan(found) if found.0.is_strong() => Outcome::warning(
             format!("The {kind} is planned. {DUPLICATE}"),
             "Look at `matches` before you start it; cancel it if somebody does it or has done it already.",
         ),
@@ -77,7 +77,8 @@ async fn create(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput
     tx.add_work(&work).await?;
     let outcome = match leave {
         Leave::Start(opened) => opened.begin(tx, seat, &wanted, &work, outcome).await?,
-        Leave::Plan(look, warning) => {
+        Leave::Plan(found) => {
+            let (look, warning) = *found;
             let warning = match warning {
                 Some(warning) => warning::attach(tx, warning, &work).await?,
                 None => Value::Null,
@@ -98,7 +99,7 @@ async fn create(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input: &WorkInput
 /// By what work is made: it begins, or is planned with what is known of work like it and the warning of that.
 enum Leave {
     Start(Box<Opened>),
-    Plan(Look, Option<Warning>),
+    Plan(Box<(Look, Option<Warning>)>),
 }
 
 /// A look at what there is like planned work. It keeps nobody from planning, but for those who want to be asked first.

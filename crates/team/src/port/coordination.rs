@@ -101,11 +101,12 @@ pub trait CoordinationTx: Send {
     ) -> impl Future<Output = Kept<Vec<Delivered>>> + Send;
     /// How much is unread in an inbox, counted up to so many.
     fn unread(&mut self, developer: &DeveloperId, most: u32) -> impl Future<Output = Kept<u64>> + Send;
-    /// Notes that a message in an inbox was read.
+    /// Notes that a message in an inbox was read; `false` if it was read before, or is not there. Of several who read at once, one
+    /// is told that it was unread.
     fn mark_read(
         &mut self,
         developer: &DeveloperId,
         id: &MessageId,
         at: Timestamp,
-    ) -> impl Future<Output = Kept<()>> + Send;
+    ) -> impl Future<Output = Kept<bool>> + Send;
 }

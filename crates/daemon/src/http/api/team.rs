@@ -106,10 +106,11 @@ pub(crate) async fn remove(
     ForTeam(steward): ForTeam,
     Segment(handle): Segment,
 ) -> Result<Response, Failure> {
-    let removed = daemon.gate.remove_developer(&steward, &handle).await?;
+    let (gone, removed) = daemon.gate.remove_developer(&steward, &handle).await?;
     if let Ok(principal) = Principal::developer(&removed.removed) {
         daemon.sessions.close_all_of(&principal).await?;
     }
+    daemon.settle(&gone).await;
     reply::json(&daemon.gate.redactor(), &removed)
 }
 

@@ -35,7 +35,7 @@ pub(super) fn task_id(number: u64) -> TaskId {
     TaskId::from_random(seed(number))
 }
 
-fn workstream_id(number: u64) -> WorkstreamId {
+pub(super) fn workstream_id(number: u64) -> WorkstreamId {
     WorkstreamId::from_random(seed(number))
 }
 
@@ -200,8 +200,12 @@ async fn the_open_tasks_of_a_workstream_are_told_oldest_first(bench: Bench) {
         tx.add_work(&Work { status, form, ..bare(number) }).await.unwrap();
     }
     tx.add_work(&bare(9)).await.unwrap();
-    assert_eq!(tx.open_tasks(&ours).await.unwrap(), [3, 4, 5].map(task_id));
-    assert_eq!(tx.open_tasks(&workstream_id(3)).await.unwrap(), []);
+    assert_eq!(tx.open_tasks(&ours, 9).await.unwrap(), [3, 4, 5].map(task_id));
+    assert_eq!(tx.open_tasks(&ours, 1).await.unwrap(), [3].map(task_id), "no more than are asked for");
+    assert_eq!(tx.open_tasks(&workstream_id(3), 9).await.unwrap(), []);
+    for (workstream, count) in [(1, 3), (2, 1), (3, 0)] {
+        assert_eq!(tx.open_task_count(&workstream_id(workstream)).await.unwrap(), count);
+    }
 }
 
 async fn work_changes_only_in_a_turn_of_its_team(bench: Bench) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use covenant_model::envelope::Status;
+use covenant_model::envelope::Status as Told;
 use covenant_model::principal::Principal;
 use covenant_store::{EventsWanted, Store, TeamEvent};
 use covenant_team::Request;
@@ -10,10 +10,10 @@ use covenant_team::event::{Log, Unserved};
 use covenant_team::input::{Call, Tool};
 use covenant_team::port::TeamTx as _;
 use covenant_team::session::Session;
-use covenant_team::work::Work;
+use covenant_team::work::{Form, Priority, Status, TaskType, Work};
 use serde_json::{Map, Value, json};
 
-use super::team::{bare, developer, peopled, session_id, task_id, turn, workspace};
+use super::team::{bare, developer, peopled, session_id, stream, task_id, turn, workspace, workstream_id};
 use super::{Bench, at, on_both, together};
 
 fn request(principal: &str, tool: Tool, arguments: Value) -> Request {
@@ -27,7 +27,7 @@ fn request(principal: &str, tool: Tool, arguments: Value) -> Request {
 }
 
 fn unserved(call: &str, code: &'static str) -> Unserved {
-    Unserved { call: call.into(), status: Status::Error, code, session: None, details: Map::new() }
+    Unserved { call: call.into(), status: Told::Error, code, session: None, details: Map::new() }
 }
 
 async fn usage(store: &Store) -> Vec<TeamEvent> {
@@ -200,7 +200,37 @@ async fn a_text_with_nul_is_refused_and_nothing_is_kept(bench: Bench) {
     assert_eq!(event.event, "covibe_\u{fffd}", "but that a call was made is kept");
 }
 
+async fn of_many_open_tasks_of_a_workstream_the_oldest_are_named_and_all_are_counted(bench: Bench) {
+    let store = peopled(&bench).await;
+    let mut tx = turn(&store).await;
+    tx.add_work(&Work { status: Status::Active, ..stream(1) }).await.unwrap();
+    for number in 1..=201 {
+        let form = Form::Task {
+            task_type: TaskType::Chore,
+            priority: Priority::Normal,
+            workstream: Some(workstream_id(1)),
+        };
+        tx.add_work(&Work { form, ..bare(number) }).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+    let complete = |confirm: bool| {
+        json!({"operation": "complete", "workstream_id": workstream_id(1), "result_summary": "Enough.",
+               "confirm_open_tasks": confirm})
+    };
+    let oldest: Vec<_> = (1..=200).map(task_id).collect();
+    let told = store.perform(request("dev:ada", Tool::Workstream, complete(false))).await.unwrap();
+    assert_eq!(told.envelope.message, "The workstream has 201 open tasks.");
+    assert_eq!(told.envelope.data["open_task_ids"], json!(oldest));
+    assert_eq!(told.envelope.data["open_tasks"], 201);
+    store.perform(request("dev:ada", Tool::Workstream, complete(true))).await.unwrap();
+    let wanted = EventsWanted { log: Log::Work, workspace: None, developer: None, after: None, limit: 9 };
+    let [event] = store.team_events(wanted).await.unwrap().try_into().unwrap();
+    assert_eq!(event.payload["open_task_ids"], json!(oldest), "as many as an event holds");
+    assert_eq!(event.payload["open_tasks"], 201);
+}
+
 on_both!(
+    of_many_open_tasks_of_a_workstream_the_oldest_are_named_and_all_are_counted,
     a_call_that_is_kept_leaves_its_usage_event,
     a_call_that_comes_to_nothing_leaves_its_usage_event_alone,
     an_error_is_linked_to_the_session_it_came_in_if_that_is_the_callers_own,

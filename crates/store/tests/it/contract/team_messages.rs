@@ -1,12 +1,16 @@
 //! Messages among teammates on either database: kept as they are, in the right inboxes, read once and closed once.
 
+use std::sync::Arc;
+
 use covenant_model::id::{AskId, MessageId};
+use covenant_team::Request;
 use covenant_team::coordination::{Concerning, Delivered, Message, MessageKind};
+use covenant_team::input::{Call, Tool};
 use covenant_team::port::CoordinationTx as _;
 use serde_json::json;
 
 use super::team::{ODD, developer, peopled, session_id, workspace};
-use super::{Bench, at, on_both, seed};
+use super::{Bench, at, on_both, seed, together};
 
 fn id(number: u64) -> MessageId {
     MessageId::from_random(seed(number))
@@ -68,10 +72,10 @@ async fn a_message_is_kept_as_it_is_and_lies_where_it_belongs(bench: Bench) {
     }
     assert_eq!(tx.inbox(&developer(2), 1).await.unwrap()[0].message, full);
     assert_eq!(tx.unread(&developer(2), 1).await.unwrap(), 1, "counted so far and no further");
-    tx.mark_read(&developer(2), &id(2), at(50)).await.unwrap();
-    tx.mark_read(&developer(2), &id(2), at(60)).await.unwrap();
+    assert!(tx.mark_read(&developer(2), &id(2), at(50)).await.unwrap());
+    assert!(!tx.mark_read(&developer(2), &id(2), at(60)).await.unwrap(), "it was read before");
     assert_eq!(tx.inbox(&developer(2), 1).await.unwrap()[0].read_at, Some(at(50)));
-    assert!(tx.mark_read(&developer(3), &id(2), at(50)).await.is_err(), "it is not in that inbox");
+    assert!(!tx.mark_read(&developer(3), &id(2), at(50)).await.unwrap(), "it is not in that inbox");
 }
 
 async fn what_is_left_to_do_is_found_by_whom_it_concerns(bench: Bench) {
@@ -120,7 +124,38 @@ async fn what_is_left_to_do_is_found_by_whom_it_concerns(bench: Bench) {
     assert!(tx.close(&id(99), at(9)).await.is_err(), "it is not there");
 }
 
+async fn of_many_sessions_that_read_an_inbox_at_once_one_takes_each_handoff(bench: Bench) {
+    let stores = [peopled(&bench).await, bench.open().await];
+    for round in 1..=8 {
+        let handed =
+            Message { to: Some(developer(1)), closed_at: None, ..message(round, MessageKind::Handoff) };
+        let handed = Message { developer: developer(0), ..handed };
+        let mut tx = stores[0].begin_team().await.unwrap();
+        tx.send(&handed).await.unwrap();
+        tx.commit().await.unwrap();
+        let readers = (0..8_usize).map(|number| {
+            let store = Arc::clone(&stores[number % 2]);
+            let arguments = json!({"operation": "inbox"});
+            let call = Call::read(Tool::Coordination, arguments.as_object().unwrap().clone()).unwrap();
+            let principal = "dev:ada".parse().unwrap();
+            let request = Request { principal, agent_type: None, call, now: at(500 + round) };
+            async move {
+                let told = store.perform(request).await.unwrap().envelope.data["messages"].clone();
+                u64::from(told[0]["unread"] == true)
+            }
+        });
+        let told = together(readers).await;
+        assert_eq!(told.iter().sum::<u64>(), 1, "{told:?}");
+        let read = format!(
+            "SELECT count(*) FROM work_events WHERE event = 'coordination.inbox' AND subject_id = '{}'",
+            handed.id
+        );
+        assert_eq!(bench.number(&read).await, 1);
+    }
+}
+
 on_both!(
+    of_many_sessions_that_read_an_inbox_at_once_one_takes_each_handoff,
     a_message_is_kept_as_it_is_and_lies_where_it_belongs,
     what_is_left_to_do_is_found_by_whom_it_concerns,
 );

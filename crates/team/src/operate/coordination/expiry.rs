@@ -57,13 +57,19 @@ fn expired(claim: &Claim, id: EventId, seat: &Seat) -> Event {
     }
 }
 
-/// What events and messages say of a claim.
+/// What events say of a claim. They are read by the whole team, and names of repositories are often those of people.
 pub(super) fn about(claim: &Claim) -> Map<String, Value> {
     let (paths, more) = few(&claim.paths);
     details(json!({
-        "claim_id": claim.id.as_str(), "repo": claim.repo, "paths": paths, "more_paths": more,
-        "expires_at": moment(claim.expires_at),
+        "claim_id": claim.id.as_str(), "paths": paths, "more_paths": more, "expires_at": moment(claim.expires_at),
     }))
+}
+
+/// What its holder, and whoever waits for it, is told of a claim.
+fn known(claim: &Claim) -> Map<String, Value> {
+    let mut known = about(claim);
+    known.insert("repo".to_owned(), claim.repo.as_str().into());
+    known
 }
 
 /// What became of a claim, in the name of its holder.
@@ -83,7 +89,7 @@ fn of_claim(
         to: None,
         ask: None,
         text,
-        details: about(claim),
+        details: known(claim),
         at: seat.now,
         closed_at: Some(seat.now),
     })
@@ -159,7 +165,7 @@ pub(in crate::operate) async fn tell(
         let said = format!(" Of your claims {} expired: see expired_claims.", ours.len());
         outcome.envelope.message.push_str(&said);
     }
-    let ours: Vec<Value> = ours.into_iter().map(|claim| Value::Object(about(claim))).collect();
+    let ours: Vec<Value> = ours.into_iter().map(|claim| Value::Object(known(claim))).collect();
     let unread = tx.unread(&seat.member.id, UNREAD).await?;
     Ok(outcome.with("expired_claims", ours).with("unread", unread))
 }

@@ -28,15 +28,14 @@ pub(super) async fn inbox(tx: &mut impl TeamTx, seat: &Seat, input: &Coordinatio
     let mut taken = Vec::new();
     for Delivered { message, read_at } in &messages {
         let mut shown = people.message(tx, seat, message).await?;
+        // Another session may read it at the same moment: then it is that one's to take.
+        let is_new = read_at.is_none() && tx.mark_read(me, &message.id, seat.now).await?;
         if let Value::Object(shown) = &mut shown {
-            shown.insert("unread".to_owned(), read_at.is_none().into());
+            shown.insert("unread".to_owned(), is_new.into());
         }
         listed.push(shown);
-        if read_at.is_none() {
-            unread += 1;
-            tx.mark_read(me, &message.id, seat.now).await?;
-        }
-        if message.kind == MessageKind::Handoff && message.to.as_ref() == Some(me) && read_at.is_none() {
+        unread += u64::from(is_new);
+        if message.kind == MessageKind::Handoff && message.to.as_ref() == Some(me) && is_new {
             tx.close(&message.id, seat.now).await?;
             taken.push(message.id.clone());
         }

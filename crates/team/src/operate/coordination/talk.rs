@@ -101,12 +101,15 @@ fn unknown(id: &AskId) -> Stop {
     Denied::new("not_yours", message, "Use the ask_id of an ask in your inbox.").into()
 }
 
-/// What events say of a message.
+/// What events say of a message. They are read by the whole team: what was said to one is that one's to read.
 pub(super) fn said(message: &Message) -> Map<String, Value> {
-    details(json!({
+    let mut said = details(json!({
         "message_id": message.id.as_str(),
-        "message": excerpt(&message.text),
         "ask_id": message.ask.as_ref().map(AskId::as_str),
         "to_everybody": message.to.is_none(),
-    }))
+    }));
+    if message.to.is_none() {
+        said.insert("message".to_owned(), excerpt(&message.text).into());
+    }
+    said
 }
