@@ -84,27 +84,6 @@ fn each_fact_leads_to_a_call_that_can_be_made() {
     let (task, stream) = (Kind::Task, Kind::Workstream);
     let (stuck, idle) = (work(task, Status::Blocked, Some("no key")), work(stream, Status::Blocked, None));
     let (planned, later) = (work(task, Status::Planned, None), work(stream, Status::Planned, None));
-    let (own, streams) =
-        (Side::of(&work(task, Status::Active, None)), Side::of(&work(stream, Status::Active, None)));
-    let twin = Side { title: "Retry them".to_owned(), ..Side::of(&work(task, Status::Done, None)) };
-    let other = Side { developer: DeveloperId::from_random([9; 10]), ..twin.clone() };
-    let doubled = [
-        Doubled { own: &own, other: &other, owner: "bob" },
-        Doubled { own: &streams, other: &other, owner: "@private" },
-        Doubled { own: &own, other: &twin, owner: "ada" },
-        Doubled { own: &streams, other: &twin, owner: "ada" },
-    ];
-    let (id, at) = (WarningId::from_random([5; 10]), Timestamp::default());
-    let warned = Warned {
-        id,
-        developer: own.developer.clone(),
-        kind: task,
-        title: "Draw".to_owned(),
-        settled: Settled::Open,
-        check: None,
-        escalated: true,
-        at,
-    };
     let (sessions, context) = ([session()], context());
     let table: [(Facts<'_>, &str, &str, &[&str]); 6] = [
         (
@@ -154,6 +133,32 @@ fn each_fact_leads_to_a_call_that_can_be_made() {
             assert!(action.sentence.contains(part), "{part} in {}", action.sentence);
         }
     }
+    let (ask, handoff) = (message(MessageKind::Ask), message(MessageKind::Handoff));
+    let waiting =
+        [Waiting { message: &ask, sender: "bob" }, Waiting { message: &handoff, sender: "@private" }];
+    let [reply, read] = actions(&Facts { waiting: &waiting, ..Facts::default() }).try_into().unwrap();
+    assert_eq!(
+        (reply.kind, &reply.arguments["ask_id"]),
+        ("open_ask", &json!(ask.ask.as_ref().unwrap().as_str()))
+    );
+    assert!(reply.sentence.contains("bob asks you: \"Which queue?\""), "{}", reply.sentence);
+    assert_eq!((read.kind, &read.arguments["operation"]), ("waiting_handoff", &json!("inbox")));
+    assert!(read.sentence.starts_with("@private"), "{}", read.sentence);
+}
+
+#[test]
+fn the_owner_of_the_same_work_is_asked_before_anything_is_given_up() {
+    let (task, stream) = (Kind::Task, Kind::Workstream);
+    let (own, streams) =
+        (Side::of(&work(task, Status::Active, None)), Side::of(&work(stream, Status::Active, None)));
+    let twin = Side { title: "Retry them".to_owned(), ..Side::of(&work(task, Status::Done, None)) };
+    let other = Side { developer: DeveloperId::from_random([9; 10]), ..twin.clone() };
+    let doubled = [
+        Doubled { own: &own, other: &other, owner: "bob" },
+        Doubled { own: &streams, other: &other, owner: "@private" },
+        Doubled { own: &own, other: &twin, owner: "ada" },
+        Doubled { own: &streams, other: &twin, owner: "ada" },
+    ];
     let [ask, private, mine, streams] =
         actions(&Facts { doubled: &doubled, ..Facts::default() }).try_into().unwrap();
     assert!(ask.sentence.contains("of bob") && ask.sentence.contains(", done)"), "{}", ask.sentence);
@@ -166,17 +171,21 @@ fn each_fact_leads_to_a_call_that_can_be_made() {
     }
     assert_eq!((mine.tool, &mine.arguments["operation"]), ("covibe_task", &json!("cancel")));
     assert_eq!((streams.tool, &streams.arguments["operation"]), ("covibe_workstream", &json!("complete")));
-    let (ask, handoff) = (message(MessageKind::Ask), message(MessageKind::Handoff));
-    let waiting =
-        [Waiting { message: &ask, sender: "bob" }, Waiting { message: &handoff, sender: "@private" }];
-    let [reply, read] = actions(&Facts { waiting: &waiting, ..Facts::default() }).try_into().unwrap();
-    assert_eq!(
-        (reply.kind, &reply.arguments["ask_id"]),
-        ("open_ask", &json!(ask.ask.as_ref().unwrap().as_str()))
-    );
-    assert!(reply.sentence.contains("bob asks you: \"Which queue?\""), "{}", reply.sentence);
-    assert_eq!((read.kind, &read.arguments["operation"]), ("waiting_handoff", &json!("inbox")));
-    assert!(read.sentence.starts_with("@private"), "{}", read.sentence);
+}
+
+#[test]
+fn whoever_was_warned_looks_again_for_what_they_looked_for() {
+    let (id, at) = (WarningId::from_random([5; 10]), Timestamp::default());
+    let warned = Warned {
+        id,
+        developer: DeveloperId::from_random([0; 10]),
+        kind: Kind::Task,
+        title: "Draw".to_owned(),
+        settled: Settled::Open,
+        check: None,
+        escalated: true,
+        at,
+    };
     let again = |scope: &str| {
         let brief = Brief { scope: scope.to_owned(), ..Brief::default() };
         let undecided = [Undecided { warned: warned.clone(), brief }];
