@@ -1,5 +1,7 @@
 //! What is known of agents at work: their sessions, the state of their repositories, and what they published of where they stand.
 
+use std::collections::BTreeSet;
+
 use covenant_model::id::{AgentSessionId, ContextId, DeveloperId, TaskId, WorkspaceId};
 use covenant_model::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -80,6 +82,15 @@ pub struct Worktree {
     pub at: Timestamp,
 }
 
+/// The newest worktrees of a team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Looked {
+    /// Those that were looked at, the newest first.
+    pub worktrees: Vec<Worktree>,
+    /// Whether those are all there are.
+    pub all: bool,
+}
+
 /// Which worktrees are wanted: of others than one session of a developer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elsewhere<'e> {
@@ -91,6 +102,8 @@ pub struct Elsewhere<'e> {
     pub developer: &'e DeveloperId,
     /// in that session, or in none.
     pub session: Option<&'e AgentSessionId>,
+    /// Of what they touch only these files; everything, where none are named.
+    pub files: Option<&'e BTreeSet<&'e str>>,
 }
 
 /// What an agent says of where it stands, for whoever takes over.

@@ -270,7 +270,7 @@ fn a_private_developer_is_at_private_in_claims_and_messages_and_cannot_be_addres
         let reply = json!({"operation": "reply", "ask_id": asked["ask_id"], "message": quietly});
         desk.done(&ada, TOOL, reply);
         let events = desk.home.command(&["team", "events", "--json"]);
-        let events = events.env("COVENANT_TOKEN", &desk.invite("bob")).run().ok().stdout;
+        let events = events.env("COVENANT_TOKEN", desk.invite("bob")).run().ok().stdout;
         assert!(
             !events.contains("zelda") && !events.contains(&session) && !events.contains(quietly),
             "{events}"

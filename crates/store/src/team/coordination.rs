@@ -4,18 +4,13 @@ use covenant_model::id::{AgentSessionId, AskId, ClaimId, DeveloperId, MessageId,
 use covenant_model::time::Timestamp;
 use covenant_team::coordination::{Claim, Concerning, Delivered, Message, MessageKind, Wait};
 use covenant_team::port::{CoordinationTx, Kept};
-use covenant_team::session::{Elsewhere, Worktree};
+use covenant_team::session::{Elsewhere, Looked};
 
 use super::transaction::on;
 use super::{TeamTransaction, claims, messages, worktrees};
 
 impl CoordinationTx for TeamTransaction {
-    async fn worktrees(
-        &mut self,
-        workspace: &WorkspaceId,
-        of: Elsewhere<'_>,
-        most: u32,
-    ) -> Kept<Vec<Worktree>> {
+    async fn worktrees(&mut self, workspace: &WorkspaceId, of: Elsewhere<'_>, most: u32) -> Kept<Looked> {
         on!(self, worktrees::recent(workspace, of, most))
     }
 

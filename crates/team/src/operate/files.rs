@@ -106,6 +106,7 @@ pub(super) fn elsewhere<'s>(seat: &'s Seat, repo: &'s str) -> Elsewhere<'s> {
         repo,
         developer: &seat.member.id,
         session: seat.session.as_ref().map(|session| &session.id),
+        files: None,
     }
 }
 
@@ -121,9 +122,11 @@ async fn worktrees(
     if files.is_empty() {
         return Ok(told);
     }
-    for there in tx.worktrees(&seat.member.workspace, elsewhere(seat, repo), WORKTREES).await? {
-        let touched: Vec<String> = there.dirty_files.iter().chain(&there.unpushed_files).cloned().collect();
-        let shared = shared(files, &touched);
+    let wanted: BTreeSet<&str> = files.iter().map(String::as_str).collect();
+    let of = Elsewhere { files: Some(&wanted), ..elsewhere(seat, repo) };
+    for there in tx.worktrees(&seat.member.workspace, of, WORKTREES).await?.worktrees {
+        let shared: BTreeSet<&String> = there.dirty_files.iter().chain(&there.unpushed_files).collect();
+        let shared: Vec<&String> = shared.into_iter().take(FILES).collect();
         if shared.is_empty() {
             continue;
         }

@@ -7,17 +7,17 @@ use covenant_model::time::Timestamp;
 
 use super::Kept;
 use crate::coordination::{Claim, Concerning, Delivered, Message, MessageKind, Wait};
-use crate::session::{Elsewhere, Worktree};
+use crate::session::{Elsewhere, Looked};
 
 /// The part of a transaction that coordination needs.
 pub trait CoordinationTx: Send {
-    /// How a team's repositories look, the newest first, at most so many.
+    /// How a team's repositories look, at most so many, and no more bytes of them than one call is worth.
     fn worktrees(
         &mut self,
         workspace: &WorkspaceId,
         of: Elsewhere<'_>,
         most: u32,
-    ) -> impl Future<Output = Kept<Vec<Worktree>>> + Send;
+    ) -> impl Future<Output = Kept<Looked>> + Send;
 
     /// A claim, whether or not it ended.
     fn claim(&mut self, id: &ClaimId) -> impl Future<Output = Kept<Option<Claim>>> + Send;

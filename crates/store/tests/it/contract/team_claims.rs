@@ -5,7 +5,7 @@ use std::time::Duration;
 use covenant_model::id::ClaimId;
 use covenant_team::coordination::{Claim, Ending, Wait};
 use covenant_team::port::{CoordinationTx as _, TeamTx as _};
-use covenant_team::session::{Elsewhere, Snapshot, Worktree};
+use covenant_team::session::{Elsewhere, Looked, Snapshot, Worktree};
 
 use super::team::{ODD, developer, peopled, session_id, workspace};
 use super::{Bench, at, on_both, seed};
@@ -160,17 +160,60 @@ async fn the_newest_snapshots_of_a_team_are_told(bench: Bench) {
         at: at(number),
     };
     let (ours, theirs, session) = (developer(1), developer(2), session_id(1));
-    let wanted =
-        |since: u64, repo, developer, session| Elsewhere { since: at(since), repo, developer, session };
-    for (of, most, expected) in [
+    let wanted = |since: u64, repo, developer, session| Elsewhere {
+        since: at(since),
+        repo,
+        developer,
+        session,
+        files: None,
+    };
+    for (of, most, worktrees) in [
         (wanted(2, "", &theirs, None), 9, vec![worktree(3), worktree(2)]),
         (wanted(0, "", &theirs, None), 1, vec![worktree(3)]),
         (wanted(0, "repo 1", &theirs, None), 9, vec![worktree(1)]),
         (wanted(0, "", &ours, None), 9, vec![worktree(2)]),
         (wanted(0, "", &ours, Some(&session)), 9, vec![worktree(3), worktree(1)]),
     ] {
-        assert_eq!(tx.worktrees(&team, of, most).await.unwrap(), expected, "{of:?}");
+        let looked = Looked { worktrees, all: most == 9 };
+        assert_eq!(tx.worktrees(&team, of, most).await.unwrap(), looked, "{of:?}");
     }
+    for (files, kept) in [(vec![], vec![]), (vec!["a", ODD], vec![ODD.to_owned()])] {
+        let files = files.into_iter().collect();
+        let of = Elsewhere { files: Some(&files), ..wanted(3, "", &theirs, None) };
+        let [found] = tx.worktrees(&team, of, 9).await.unwrap().worktrees.try_into().unwrap();
+        assert_eq!(found, Worktree { dirty_files: kept, ..worktree(3) }, "only what is asked for");
+    }
+}
+
+async fn of_long_snapshots_the_newest_are_read_and_no_more_than_one_call_is_worth(bench: Bench) {
+    let store = peopled(&bench).await;
+    let mut tx = store.begin_team().await.unwrap();
+    let files: Vec<String> = (0..1_000).map(|number| format!("{number:0120}")).collect();
+    for number in 0..20 {
+        let snapshot = Snapshot {
+            workspace: workspace(1),
+            developer: developer(1),
+            session: None,
+            repo: format!("repo {number}"),
+            branch: String::new(),
+            worktree: String::new(),
+            dirty_files: files.clone(),
+            unpushed_files: Vec::new(),
+            diff_hashes: Vec::new(),
+            recent_commits: Vec::new(),
+            at: at(number),
+        };
+        tx.save_snapshot(&snapshot).await.unwrap();
+    }
+    let theirs = developer(2);
+    let of = Elsewhere { since: at(0), repo: "", developer: &theirs, session: None, files: None };
+    let looked = tx.worktrees(&workspace(1), of, 100).await.unwrap();
+    let repos: Vec<String> = looked.worktrees.iter().map(|there| there.repo.clone()).collect();
+    let newest: Vec<String> = (12..20).rev().map(|number| format!("repo {number}")).collect();
+    assert_eq!((repos, looked.all), (newest, false), "a mebibyte of them");
+    let of = Elsewhere { since: at(12), ..of };
+    let looked = tx.worktrees(&workspace(1), of, 100).await.unwrap();
+    assert_eq!((looked.worktrees.len(), looked.all), (8, true));
 }
 
 on_both!(
@@ -179,4 +222,5 @@ on_both!(
     a_session_renews_its_claims_each_for_as_long_as_it_says,
     whoever_waits_is_remembered_once_until_they_want_nothing,
     the_newest_snapshots_of_a_team_are_told,
+    of_long_snapshots_the_newest_are_read_and_no_more_than_one_call_is_worth,
 );

@@ -104,10 +104,10 @@ pub(super) async fn check(tx: &mut impl TeamTx, seat: &Seat, input: &Coordinatio
     for collision in collisions.iter().take(TOLD) {
         claims.push(shown(tx, seat, &mut people, collision).await?);
     }
-    let elsewhere = tx.worktrees(workspace, files::elsewhere(seat, &repo), files::WORKTREES).await?;
+    let looked = tx.worktrees(workspace, files::elsewhere(seat, &repo), files::WORKTREES).await?;
     let mut worktrees = Vec::new();
     let mut effort = Effort::ordinary();
-    for there in &elsewhere {
+    for there in &looked.worktrees {
         let (files, left_out) = touched(there, &wanted, &mut effort);
         spent(&effort)?;
         if !files.is_empty() {
@@ -115,7 +115,7 @@ pub(super) async fn check(tx: &mut impl TeamTx, seat: &Seat, input: &Coordinatio
         }
     }
     let (tasks, all) = tasks(tx, seat, &mut people, (&wanted, &repo), &mut effort).await?;
-    let all = all && elsewhere.len() < usize::try_from(files::WORKTREES).unwrap_or(usize::MAX);
+    let all = all && looked.all;
     let outcome = match (collisions.len(), worktrees.len(), tasks.len()) {
         (0, 0, 0) if all => Outcome::ok("Nobody else holds, changes or means to change any of these paths."),
         (0, 0, 0) => Outcome::ok(
