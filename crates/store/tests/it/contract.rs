@@ -27,6 +27,7 @@ mod team_laws;
 mod team_messages;
 mod team_orphans;
 mod team_property;
+mod team_races;
 mod team_seen;
 mod team_sessions;
 mod team_state;
