@@ -28,6 +28,7 @@ mod state_routes;
 mod state_week;
 mod story;
 mod streams;
+mod streams_overlap;
 mod tasks;
 mod throng;
 mod titles;
