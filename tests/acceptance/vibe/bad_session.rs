@@ -101,7 +101,7 @@ fn what_a_session_says_of_itself_and_of_where_it_stands_has_bounds() {
         for (good, field, value) in [
             (&start, "provider", long(128)),
             (&start, "model", long(128)),
-            (&snapshot, "worktree", long(512)),
+            (&snapshot, "worktree", json!("x".repeat(512))),
             (&publish, "title", long(300)),
             (&publish, "summary", long(8000)),
             (&publish, "blockers", json!(vec!["x"; 100])),
