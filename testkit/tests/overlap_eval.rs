@@ -77,8 +77,29 @@ fn a_duplicate_that_is_not_found_is_listed_with_what_it_scored() {
     let told = eval(directory.path(), &[]);
     assert!(told.status.success(), "{told:?}");
     let text = String::from_utf8(told.stdout).unwrap();
-    assert!(text.contains("duplicates in the window that are not told (1)"), "{text}");
+    assert!(text.contains("linked pairs in the window that are not told (1)"), "{text}");
     assert!(text.contains("Translate onboarding mails / Show the invoice currency"), "{text}");
+}
+
+#[test]
+fn a_pair_that_is_not_told_is_listed_though_another_duplicate_of_its_text_was() {
+    // The third text is the first in other words, and somebody linked it to the second as well.
+    let far = r#"{"set": "mini", "a": "b", "b": "c", "label": 1}"#;
+    let directory = with(&docs(), &format!("{LINK}\n{far}\n"));
+    let told = eval(directory.path(), &["--json"]);
+    assert!(told.status.success(), "{told:?}");
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    let set = &told["sets"][0];
+    // By text: the second has the first, which is not told, and the third has both, of which one is.
+    let figures = &set["replay"][0];
+    assert_eq!((&figures["duplicates"], &figures["warned"]), (&json!(2), &json!(1)), "{figures}");
+    let listed: Vec<&str> =
+        set["not_warned"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    let (retry, show, again) = (TEXTS[0].1, TEXTS[1].1, TEXTS[2].1);
+    assert_eq!(listed.len(), 2, "{listed:?}");
+    for (line, pair) in listed.iter().zip([format!("{show} / {retry}"), format!("{again} / {show}")]) {
+        assert!(line.contains(&pair), "{line}");
+    }
 }
 
 #[test]

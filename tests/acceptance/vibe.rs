@@ -1,6 +1,8 @@
 //! The document of Co-Vibe, the teams' part: what agents of a team see, by the bridge and over HTTP.
 
 mod bad_input;
+mod bad_session;
+mod bad_work;
 mod books;
 mod bridge;
 mod clients;
@@ -26,7 +28,9 @@ mod state_routes;
 mod state_week;
 mod story;
 mod streams;
+mod streams_overlap;
 mod tasks;
 mod throng;
+mod titles;
 mod troubles;
 mod typed;

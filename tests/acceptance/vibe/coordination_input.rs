@@ -16,6 +16,8 @@ fn bad_claims_and_messages_are_refused_by_name() {
         for (field, arguments) in [
             ("paths", claim(json!([]))),
             ("paths", claim(json!(["../x"]))),
+            ("paths", claim(json!([".."]))),
+            ("paths", claim(json!(["."]))),
             ("paths", claim(json!(["/etc/passwd"]))),
             ("paths", claim(json!([""]))),
             ("paths", claim(json!(["a//b"]))),
@@ -114,5 +116,59 @@ fn what_is_anothers_is_answered_like_what_is_not_there() {
         // Releasing paths that somebody else holds releases nothing.
         let told = desk.watched(&bob, TOOL, json!({"operation": "release", "paths": ["src"]}));
         assert_eq!((told.status(), told.events()), ("warning", vec![]));
+    });
+}
+
+#[test]
+fn a_handoff_is_about_one_thing_and_goes_to_somebody_who_is_there() {
+    on_both(|desk| {
+        let (ada, bob) = (desk.invite("ada"), desk.invite("bob"));
+        desk.invite("gone");
+        let zelda = desk.invite_as("zelda", &["--private"], &[]);
+        let (task, stream) = (desk.started(&ada, "Retry uploads").0, desk.stream(&ada, "Draw charts"));
+        let handoff = |more: Value| {
+            let mut call = json!({"operation": "handoff", "to": "bob", "message": "Yours now."});
+            call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            call
+        };
+        let (told, _) = desk.refused(&ada, TOOL, handoff(json!({"task_id": task, "workstream_id": stream})));
+        let message = told["message"].as_str().unwrap();
+        assert!(message.contains("task_id") && message.contains("workstream_id"), "{told}");
+        for (token, more) in [
+            (&bob, json!({"to": "ada", "task_id": task})),
+            (&bob, json!({"to": "ada", "workstream_id": stream})),
+            (&ada, json!({"task_id": "task_aaaaaaaaaaaaaaaa"})),
+            (&ada, json!({"workstream_id": task})),
+            (&ada, json!({"context_id": "ctx_aaaaaaaaaaaaaaaa"})),
+        ] {
+            desk.refused(token, TOOL, handoff(more));
+        }
+        // Somebody who was removed is answered for like somebody who never was.
+        desk.home.run(&["team", "remove", "gone"]).ok();
+        let (removed, _) = desk.refused(&ada, TOOL, handoff(json!({"to": "gone"})));
+        let (nobody, _) = desk.refused(&ada, TOOL, handoff(json!({"to": "nobody"})));
+        assert_eq!(removed.to_string().replace("gone", "nobody"), nobody.to_string());
+        // One from a private developer arrives, with what they hand over and without who they are.
+        let session = desk.session(&zelda);
+        let publish = json!({"operation": "publish_context", "title": "Half done", "summary": "Two of four.", "session_id": session,
+            "repo": "zelda/app", "branch": "zelda/keys"});
+        let context = desk.done(&zelda, "covibe_session", publish)["context_id"].clone();
+        let hers = desk.started(&zelda, "Translate the invoice templates").0;
+        desk.done(&zelda, TOOL, handoff(json!({"task_id": hers, "session_id": session})));
+        let inbox = desk.done(&bob, TOOL, json!({"operation": "inbox"}));
+        let told = &inbox["messages"][0];
+        assert_eq!(
+            (&told["kind"], &told["from"], &told["task_id"], &told["context"]["context_id"]),
+            (&json!("handoff"), &json!("@private"), &json!(hers), &context),
+            "{inbox}"
+        );
+        let get = json!({"operation": "get_context", "context_id": context});
+        let fetched = desk.done(&bob, "covibe_session", get);
+        assert_eq!(fetched["context"]["developer"], "@private", "{fetched}");
+        let summary = desk.done(&bob, TOOL, json!({"operation": "summary"}));
+        for told in [&inbox, &fetched, &summary] {
+            let text = told.to_string();
+            assert!(!text.contains("zelda") && !text.contains(&session), "{told}");
+        }
     });
 }

@@ -92,6 +92,53 @@ fn of_thirty_two_that_looked_and_start_at_once_one_starts_and_the_others_are_tol
     });
 }
 
+#[test]
+fn of_thirty_two_sessions_of_one_developer_that_start_at_once_one_starts() {
+    on_both(|desk| {
+        let ada = desk.invite("ada");
+        let sessions: Vec<String> = (0..AGENTS).map(|_| desk.session(&ada)).collect();
+        let call = |operation: &str, session: &str| {
+            let mut call = task(operation, "Paginate the invoice export endpoint");
+            call["session_id"] = json!(session);
+            call
+        };
+        for session in &sessions {
+            desk.done(&ada, "covibe_task", call("check", session));
+        }
+        let told: Vec<Value> = thread::scope(|scope| {
+            let start = |session: &String| {
+                let start = call("start", session);
+                scope.spawn(|| desk.call(&ada, "covibe_task", start))
+            };
+            let running: Vec<_> = sessions.iter().map(start).collect();
+            running.into_iter().map(|session| session.join().unwrap()).collect()
+        });
+        let (started, blocked): (Vec<_>, Vec<_>) = told.iter().partition(|told| told["status"] == "ok");
+        let [winner] = started[..] else { panic!("{started:?}") };
+        for told in &blocked {
+            assert_eq!(
+                (&told["status"], &told["message"]),
+                (&json!("blocked"), &json!("Possible duplicate work found."))
+            );
+            let [candidate] = told["data"]["candidates"].as_array().unwrap().as_slice() else {
+                panic!("{told}")
+            };
+            assert_eq!(
+                (&candidate["id"], &candidate["owner"], &candidate["same_developer"]),
+                (&winner["data"]["task_id"], &json!("ada"), &json!(true)),
+                "{told}"
+            );
+        }
+        assert_eq!((blocked.len(), desk.book("tasks").len()), (AGENTS - 1, 1));
+        let at = told.iter().position(|told| told["status"] == "ok").unwrap();
+        assert_eq!(
+            desk.book("tasks")[0]["session_id"],
+            json!(sessions[at]),
+            "in the session that started it"
+        );
+    });
+}
+
 /// The id of a developer by the number in their handle, as their tasks and checks name it.
 fn developer(desk: &Desk<'_>, agent: usize) -> Value {
     let members = desk.home.run(&["team", "members", "--json"]).ok().json();

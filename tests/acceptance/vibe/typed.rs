@@ -82,6 +82,58 @@ fn events_say_what_the_work_is_called() {
     assert!(planned.ends_with("Weigh every piano in the warehouse"), "{events}");
 }
 
+/// VIBE-175, VIBE-176, VIBE-183: what changed, that calls were made and what agents were told has one shape for programs.
+#[test]
+fn events_are_printed_for_programs_in_one_shape() {
+    let home = unhurried();
+    let _daemon = home.up();
+    let title = "Weigh every piano in the warehouse";
+    let task = |operation: &str| json!({"operation": operation, "title": title, "task_type": "bug"});
+    let start = json!({"operation": "start"}).to_string();
+    let told = home.run(&["tools", "call", "covibe_session", "--args", &start, "--json"]).ok().json();
+    let session = &told["structuredContent"]["data"]["session_id"];
+    let mut plan = task("plan");
+    plan["session_id"] = session.clone();
+    let planned = call(&home, &plan, &["--json"]).ok().json()["structuredContent"]["data"].clone();
+    call(&home, &task("start"), &[]).exits(1);
+    let events = |kind: &str, most: &str| {
+        let told = home.run(&["team", "events", "--kind", kind, "-n", most, "--json"]).ok().json();
+        for event in told.as_array().unwrap() {
+            let members: Vec<&String> = event.as_object().unwrap().keys().collect();
+            let shape =
+                ["at", "developer", "event", "id", "payload_json", "session_id", "status", "subject_id"];
+            assert_eq!(members, shape, "{kind}");
+            assert!(event["id"].as_str().unwrap().starts_with("evt_"), "{event}");
+            assert_eq!(event["developer"], "local", "{event}");
+            assert!(event["payload_json"].is_object(), "{event}");
+            let at = event["at"].as_str().unwrap();
+            assert!(at.len() == 24 && at.ends_with('Z') && at.contains('T'), "{event}");
+        }
+        told
+    };
+    // The newest last.
+    let work = events("work", "50");
+    let names: Vec<&Value> = work.as_array().unwrap().iter().map(|event| &event["event"]).collect();
+    assert_eq!(names[0], "session.started", "{work}");
+    let made = work.as_array().unwrap().iter().find(|event| event["event"] == "task.planned").unwrap();
+    assert_eq!(
+        (&made["session_id"], &made["subject_id"], &made["status"], &made["payload_json"]["title"]),
+        (session, &planned["task_id"], &json!("planned"), &json!(title))
+    );
+    let usage = events("usage", "2");
+    let said = |event: &Value| (event["event"].clone(), event["status"].clone(), event["session_id"].clone());
+    assert_eq!(
+        usage.as_array().unwrap().iter().map(said).collect::<Vec<_>>(),
+        [
+            (json!("covibe_task.plan"), json!("ok"), session.clone()),
+            (json!("covibe_task.start"), json!("blocked"), Value::Null)
+        ]
+    );
+    let feedback = events("feedback", "1");
+    assert_eq!(said(&feedback[0]), (json!("covibe_task.start"), json!("blocked"), Value::Null), "{feedback}");
+    assert_eq!(feedback.as_array().unwrap().len(), 1);
+}
+
 /// The tokens of others are for an admin; of those whom somebody may not know of nothing is said.
 #[test]
 fn whose_tokens_are_not_ones_own_is_said_of_those_one_knows() {

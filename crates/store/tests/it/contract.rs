@@ -24,11 +24,14 @@ mod team_coordination;
 mod team_decisions;
 mod team_departed;
 mod team_events;
+mod team_law_looks;
 mod team_laws;
 mod team_messages;
 mod team_names;
 mod team_orphans;
 mod team_property;
+mod team_races;
+mod team_seen;
 mod team_sessions;
 mod team_state;
 mod team_windows;
@@ -107,6 +110,20 @@ impl Bench {
         } else {
             let mut connection = sqlx::PgConnection::connect(&self.url).await.unwrap();
             sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned())).execute(&mut connection).await.unwrap();
+        }
+    }
+
+    /// The texts of one column, read on a connection of its own.
+    pub(crate) async fn texts(&self, sql: &str) -> Vec<String> {
+        if self.is_sqlite() {
+            let connection = rusqlite::Connection::open(self.file()).unwrap();
+            let mut statement = connection.prepare(sql).unwrap();
+            let texts = statement.query_map([], |row| row.get(0)).unwrap();
+            texts.map(Result::unwrap).collect()
+        } else {
+            let mut connection = sqlx::PgConnection::connect(&self.url).await.unwrap();
+            let query = sqlx::query(sqlx::AssertSqlSafe(sql.to_owned()));
+            query.fetch_all(&mut connection).await.unwrap().iter().map(|row| row.get(0)).collect()
         }
     }
 

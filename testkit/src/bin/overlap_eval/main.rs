@@ -103,7 +103,7 @@ fn print(sets: &[Set]) {
         listed.push((set, replay));
     }
     for (set, replay) in listed {
-        println!("\n{}: duplicates in the window that are not told ({})", set.name, replay.missed.len());
+        println!("\n{}: linked pairs in the window that are not told ({})", set.name, replay.missed.len());
         replay.missed.iter().for_each(|line| println!("  {line}"));
         println!("{}: other checks that escalate ({})", set.name, replay.annoyed.len());
         replay.annoyed.iter().take(40).for_each(|line| println!("  {line}"));

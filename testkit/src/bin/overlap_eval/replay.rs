@@ -25,7 +25,8 @@ pub(crate) struct Part {
 pub(crate) struct Replay {
     earlier: Part,
     later: Part,
-    /// Duplicates that were not told, with what the score was and why.
+    /// Linked pairs of which the earlier text was not told of, with what the score was and why: each of them, also where
+    /// another duplicate of the same text was told.
     pub(crate) missed: Vec<String>,
     /// Other checks that escalated.
     pub(crate) annoyed: Vec<String>,
@@ -64,9 +65,14 @@ pub(crate) fn of(set: &Set) -> Replay {
             part.duplicates += 1;
             part.warned += usize::from(true_ones().next().is_some());
             part.escalated += usize::from(true_ones().any(is_escalatable));
-            if true_ones().next().is_none() {
+            let untold: Vec<usize> = partners
+                .iter()
+                .copied()
+                .filter(|other| true_ones().all(|found| found.id != *other))
+                .collect();
+            if !untold.is_empty() {
                 let all = index.ranked(&query, &Among::all(), WINDOW);
-                replay.missed.extend(partners.iter().map(|other| {
+                replay.missed.extend(untold.iter().map(|other| {
                     missed(doc, set.docs.get(*other), all.iter().find(|found| found.id == *other))
                 }));
             }

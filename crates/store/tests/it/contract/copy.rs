@@ -158,6 +158,60 @@ async fn a_copy_that_fails_in_the_middle_leaves_nothing_behind(to: Bench) {
     copied(&from, &to).await.unwrap();
 }
 
+/// How many rows each table has, of those that the other has too.
+async fn counts(bench: &Bench, other: &Bench) -> Vec<(String, i64)> {
+    let mut counts = Vec::new();
+    for table in tables(other) {
+        let rows = bench.number(&format!("SELECT count(*) FROM {table}")).await;
+        counts.push((table, rows));
+    }
+    counts
+}
+
+/// Has a database change one row of `notes` as it is put in: its text, or that it is there at all.
+async fn meddled(to: &Bench, change: &str) {
+    if to.is_sqlite() {
+        let (time, act) = match change {
+            "altered" => ("AFTER", "UPDATE notes SET text = 'x' WHERE id = NEW.id"),
+            _ => ("BEFORE", "SELECT RAISE(IGNORE)"),
+        };
+        let when = "WHEN NEW.id LIKE '700 %'";
+        to.raw(&format!("CREATE TRIGGER meddle {time} INSERT ON notes FOR EACH ROW {when} BEGIN {act}; END"))
+            .await;
+        return;
+    }
+    let act = if change == "altered" { "NEW.text = 'x'; RETURN NEW;" } else { "RETURN NULL;" };
+    let function =
+        format!("CREATE FUNCTION meddle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {act} END $$");
+    let trigger = "CREATE TRIGGER meddle BEFORE INSERT ON notes FOR EACH ROW WHEN (NEW.id LIKE '700 %') EXECUTE FUNCTION meddle()";
+    to.raw(&format!("{function}; {trigger}")).await;
+}
+
+async fn what_comes_out_otherwise_than_it_went_in_is_noticed_and_nothing_is_kept(to: Bench) {
+    let from = Bench::sqlite();
+    from.open().await.close().await;
+    fill(&from);
+    to.open().await.close().await;
+    let new = counts(&to, &from).await;
+    let number = |count: i64| u64::try_from(count).unwrap();
+    for (change, left) in [("altered", ROWS), ("lost", ROWS - 1)] {
+        meddled(&to, change).await;
+        let failed = copied(&from, &to).await.unwrap_err();
+        let CopyError::Differs { table, from: read, from_digest, to: written, to_digest } = &failed else {
+            panic!("{change}: {failed}");
+        };
+        assert_eq!((table.as_str(), *read, *written), ("notes", number(ROWS), number(left)), "{failed}");
+        assert_ne!(from_digest, to_digest);
+        let told = failed.to_string();
+        assert!(told.starts_with("table `notes` came out differently: 1100 rows with digest "), "{told}");
+        assert!(told.contains(from_digest) && told.contains(to_digest), "{told}");
+        assert_eq!(counts(&to, &from).await, new, "{change}: the target is as it was");
+        let drop = if to.is_sqlite() { "DROP TRIGGER meddle" } else { "DROP FUNCTION meddle CASCADE" };
+        to.raw(drop).await;
+    }
+    copied(&from, &to).await.unwrap();
+}
+
 async fn a_number_that_is_a_text_is_refused_by_a_server(to: Bench) {
     let from = Bench::sqlite();
     from.open().await.close().await;
@@ -181,6 +235,7 @@ on_both!(
     what_refers_to_what_is_judged_again_afterwards,
     a_target_that_holds_anything_is_refused_and_left_as_it_is,
     a_copy_that_fails_in_the_middle_leaves_nothing_behind,
+    what_comes_out_otherwise_than_it_went_in_is_noticed_and_nothing_is_kept,
     a_number_that_is_a_text_is_refused_by_a_server,
     a_database_is_not_copied_into_itself,
 );

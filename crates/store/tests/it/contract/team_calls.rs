@@ -63,6 +63,29 @@ async fn a_call_that_comes_to_nothing_leaves_its_usage_event_alone(bench: Bench)
     }
 }
 
+/// VIBE-140: not only the schema wants a type, but also what is behind it.
+async fn a_task_of_no_type_or_of_an_unknown_one_is_refused_behind_the_schema_too(bench: Bench) {
+    let store = peopled(&bench).await;
+    for operation in ["check", "plan", "start"] {
+        let mut task = json!({"operation": operation, "title": "Retry uploads"});
+        for missing in [None, Some(Value::Null)] {
+            task.as_object_mut().unwrap().extend(missing.map(|null| ("task_type".to_owned(), null)));
+            let outcome = store.perform(request("dev:ada", Tool::Task, task.clone())).await.unwrap();
+            assert_eq!((outcome.is_kept(), outcome.code), (false, Some("invalid_arguments")), "{operation}");
+            assert_eq!(outcome.envelope.data["field"], "task_type");
+            assert!(outcome.envelope.message.contains("feature, bug"), "{outcome:?}");
+        }
+        for unknown in [json!("epic"), json!("Bug"), json!(""), json!(7), json!(["bug"])] {
+            task["task_type"] = unknown.clone();
+            let refused = Call::read(Tool::Task, task.as_object().unwrap().clone());
+            assert!(refused.is_err(), "{operation} of a task of type {unknown}: {refused:?}");
+        }
+    }
+    for table in ["tasks", "workstreams", "preflight_checks", "work_events"] {
+        assert_eq!(bench.number(&format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
+    }
+}
+
 /// VIBE-180 holds for what comes to nothing too, and VIBE-181 for sessions of others.
 async fn an_error_is_linked_to_the_session_it_came_in_if_that_is_the_callers_own(bench: Bench) {
     let store = peopled(&bench).await;
@@ -233,6 +256,7 @@ on_both!(
     of_many_open_tasks_of_a_workstream_the_oldest_are_named_and_all_are_counted,
     a_call_that_is_kept_leaves_its_usage_event,
     a_call_that_comes_to_nothing_leaves_its_usage_event_alone,
+    a_task_of_no_type_or_of_an_unknown_one_is_refused_behind_the_schema_too,
     an_error_is_linked_to_the_session_it_came_in_if_that_is_the_callers_own,
     a_call_that_breaks_is_a_fault_and_leaves_that_it_did,
     a_call_that_was_never_performed_leaves_its_usage_event_too,

@@ -153,6 +153,22 @@ async fn a_context_counts_for_a_day_or_as_long_as_it_says(bench: Bench) {
     }
 }
 
+async fn what_is_published_after_the_clock_was_put_back_takes_the_place_of_what_lies_ahead(bench: Bench) {
+    let store = peopled(&bench).await;
+    let publish = |title: &str| json!({"operation": "publish_context", "title": title, "summary": "s", "repo": "r", "branch": "b"});
+    let get = json!({"operation": "get_context", "handle": "ada"});
+    // What lies two hours ahead is taken the place of all the same.
+    for (title, seconds) in [("first", 7200), ("second", 10), ("third", 5), ("fourth", 20)] {
+        let published = says(&store, "ada", Tool::Session, publish(title), later(seconds)).await;
+        assert_eq!(published.status, Status::Ok, "{published:?}");
+        let newest = says(&store, "bob", Tool::Session, get.clone(), later(seconds + 1)).await;
+        assert_eq!(newest.data["context"]["title"], title, "{newest:?}");
+    }
+    let listed = says(&store, "bob", Tool::Session, json!({"operation": "get_context"}), later(30)).await;
+    let titles = listed.data["contexts"].as_array().unwrap().iter().map(|context| &context["title"]);
+    assert_eq!(titles.collect::<Vec<_>>(), ["fourth"]);
+}
+
 async fn a_session_is_stale_after_half_an_hour_and_a_heartbeat_wakes_it(bench: Bench) {
     let store = peopled(&bench).await;
     let start = json!({"operation": "start", "agent_name": "Codex"});
@@ -224,6 +240,7 @@ on_both!(
     however_much_is_published_everybodys_contexts_fit_into_one_answer,
     planned_work_starts_after_a_check_that_names_it,
     a_context_counts_for_a_day_or_as_long_as_it_says,
+    what_is_published_after_the_clock_was_put_back_takes_the_place_of_what_lies_ahead,
     a_session_is_stale_after_half_an_hour_and_a_heartbeat_wakes_it,
     a_typed_token_says_which_agent_it_is,
 );
