@@ -30,3 +30,4 @@ mod tasks;
 mod throng;
 mod troubles;
 mod typed;
+mod unmade;
