@@ -34,3 +34,4 @@ mod throng;
 mod titles;
 mod troubles;
 mod typed;
+mod unmade;

@@ -8,6 +8,7 @@ use covenant_gate::{Clock, Gate};
 use covenant_model::api::{Ready, Status};
 use covenant_model::time::Timestamp;
 use covenant_store::Store;
+use covenant_tools::covibe::Account;
 use covenant_tools::recall::Recall;
 use parking_lot::RwLock;
 
@@ -24,7 +25,6 @@ use crate::secrets::Secrets;
 use crate::servers::Desk;
 use crate::shutdown::Stop;
 use crate::signin::SignIn;
-use crate::team::Strangers;
 use crate::tls::Tls;
 use crate::toolbox::Toolbox;
 
@@ -66,8 +66,8 @@ pub(crate) struct Daemon {
     pub(crate) recall: Arc<Recall>,
     /// What makes its built-in tools.
     pub(crate) toolbox: Toolbox,
-    /// Calls by nobody we know, counted.
-    pub(crate) strangers: Strangers,
+    /// Calls of a team's tools that come to nothing, and of strangers.
+    pub(crate) account: Arc<Account>,
     /// What is needed to sign people in.
     pub(crate) signin: SignIn,
     /// What can be replaced while it runs.

@@ -110,6 +110,7 @@ pub(crate) async fn end(daemon: &Daemon, lock: Lock) {
     }
     // Nobody calls any more. What they say while they end is still recorded.
     daemon.desk.fleet.stop().await;
+    daemon.account.close().await;
     if let Err(fault) = daemon.sessions.write_down(daemon.clock.now()).await {
         tracing::warn!(target: "covenant", cause = fault.cause(), "when sessions were last used is not kept: {fault}");
     }

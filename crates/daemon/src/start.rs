@@ -12,7 +12,7 @@ use covenant_gate::{Clock, Fault, Gate, SystemClock, Tool, ToolRegistry};
 use covenant_model::audit::Kind;
 use covenant_runner::nursery::{Launcher, Nursery};
 use covenant_store::Store;
-use covenant_tools::covibe::{self, Records};
+use covenant_tools::covibe::{self, Account};
 use parking_lot::RwLock;
 
 use crate::agents::roster::{self, Roster};
@@ -156,9 +156,9 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     let (config, secrets) = (Arc::new(config), Arc::new(reading.secrets.clone()));
     let settings = Arc::new(RwLock::new(Settings { config: Arc::clone(&config), secrets }));
     let toolbox = Toolbox::new(&home, &settings, &nursery, &clock, &environment);
-    let gate =
-        open_gate(&config, &reading.secrets, identity, &store, audit, (&home, &toolbox, &clock), extra)
-            .await?;
+    let account = account_of(&store, &home, &clock);
+    let made = (&toolbox, &account, &clock);
+    let gate = open_gate(&config, &reading.secrets, identity, &store, audit, made, extra).await?;
     store.adopt_orphans(clock.now()).await?;
     store.settle_departed(clock.now()).await?;
     fresh.grant(&home, &gate).await?;
@@ -191,7 +191,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         spans: Export::default(),
         stop: Stop::new(drain),
         changing: tokio::sync::Mutex::default(),
-        strangers: team::Strangers::default(),
+        account,
         signin: SignIn::default(),
         toolbox,
         settings,
@@ -282,19 +282,23 @@ async fn open_audit_in(
     Ok(audit)
 }
 
+/// The account of calls of a team's tools that come to nothing.
+fn account_of(store: &Arc<Store>, home: &Home, clock: &Arc<dyn Clock>) -> Arc<Account> {
+    let kept = team::Kept { store: Arc::clone(store), manifest: home.companion() };
+    Account::new(Arc::new(kept), Arc::clone(clock))
+}
+
 async fn open_gate(
     config: &Config,
     secrets: &Secrets,
     identity: Identity,
     store: &Arc<Store>,
     audit: AuditLog,
-    (home, toolbox, clock): (&Home, &Toolbox, &Arc<dyn Clock>),
+    (toolbox, account, clock): (&Toolbox, &Arc<Account>, &Arc<dyn Clock>),
     extra: Extra,
 ) -> Result<Arc<Gate>, StartError> {
     let mut tools = ToolRegistry::default();
-    let records: Arc<dyn Records> =
-        Arc::new(team::Kept { store: Arc::clone(store), manifest: home.companion() });
-    let team = covibe::all(&records, clock);
+    let team = covibe::all(account);
     for tool in toolbox.make().into_iter().flatten().chain(team).chain(extra.tools) {
         tools.register(tool)?;
     }

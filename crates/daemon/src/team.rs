@@ -1,7 +1,6 @@
-//! Where the work of teams is kept, as the tools ask for it; and calls of strangers, of which the first of a minute and the
-//! number are kept.
+//! Where the work of teams is kept, as the tools ask for it, and when the numbers of calls are that were not written down one
+//! by one.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +15,6 @@ use covenant_team::event::Unserved;
 use covenant_team::session::Hosted;
 use covenant_team::{Outcome, Request};
 use covenant_tools::covibe::Records;
-use parking_lot::Mutex;
 use tokio::io::AsyncReadExt as _;
 
 use crate::daemon::Daemon;
@@ -24,7 +22,7 @@ use crate::daemon::Daemon;
 /// The most that is read of what says which companion there is.
 const MANIFEST: u64 = 64 * 1024;
 
-/// How long calls of strangers are counted together.
+/// How long calls that are not written down one by one are counted together.
 const TOGETHER: Duration = Duration::from_mins(1);
 
 /// The store, as the tools of a team know it, and the companion that this home has for machines to take.
@@ -68,39 +66,7 @@ impl Records for Kept {
     }
 }
 
-/// How many calls of strangers came by each door since they were last written down.
-#[derive(Default)]
-pub(crate) struct Strangers(Mutex<BTreeMap<&'static str, u64>>);
-
-impl Strangers {
-    /// Counts one; whether it is the first, which is written down at once.
-    fn count(&self, source: &'static str) -> bool {
-        match self.0.lock().entry(source) {
-            std::collections::btree_map::Entry::Vacant(first) => {
-                first.insert(0);
-                true
-            }
-            std::collections::btree_map::Entry::Occupied(mut more) => {
-                *more.get_mut() += 1;
-                false
-            }
-        }
-    }
-
-    /// The numbers since the last time, those of one alone left out.
-    fn take(&self) -> Vec<(&'static str, u64)> {
-        std::mem::take(&mut *self.0.lock()).into_iter().filter(|(_, more)| *more > 0).collect()
-    }
-}
-
 impl Daemon {
-    /// Writes down that somebody we do not know sent something that could not be served.
-    pub(crate) async fn note_stranger(&self, source: &'static str) {
-        if self.strangers.count(source) {
-            self.write_strangers(source, 1).await;
-        }
-    }
-
     /// Ends what somebody has open who was removed. They stay removed, whatever comes of it, and what is left is tried again.
     pub(crate) async fn settle(&self, gone: &DeveloperId) {
         if let Err(fault) = self.store.settle(gone, self.clock.now()).await {
@@ -113,47 +79,20 @@ impl Daemon {
             unsettled(&fault);
         }
     }
-
-    async fn write_strangers(&self, source: &'static str, count: u64) {
-        if let Err(fault) = self.store.note_strangers(source, count, self.clock.now()).await {
-            tracing::error!(target: "covenant", cause = fault.cause(), "calls of strangers could not be written down: {fault}");
-        }
-    }
 }
 
 fn unsettled(fault: &Fault) {
     tracing::warn!(target: "covenant", cause = fault.cause(), "not all that a removed developer had open was ended: {fault}");
 }
 
-/// Writes the numbers down, once a minute and at the end; once a minute ends too what removed developers still have open.
+/// Has the numbers written down of calls that were not one by one, once a minute; the last are at the end. Once a minute ends
+/// too what removed developers still have open.
 pub(crate) async fn follow(daemon: Arc<Daemon>) {
     loop {
-        let over = tokio::select! {
-            () = daemon.stop.closing.cancelled() => true,
-            () = tokio::time::sleep(TOGETHER) => false,
-        };
-        for (source, count) in daemon.strangers.take() {
-            daemon.write_strangers(source, count).await;
-        }
-        if over {
-            return;
+        tokio::select! {
+            () = daemon.stop.closing.cancelled() => return,
+            () = tokio::time::sleep(TOGETHER) => daemon.account.settle().await,
         }
         daemon.settle_departed().await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_stranger_is_told_of_at_once_and_the_others_together() {
-        let strangers = Strangers::default();
-        assert!(strangers.count("port"));
-        assert!(!strangers.count("port"));
-        assert!(!strangers.count("port"));
-        assert!(strangers.count("socket"));
-        assert_eq!(strangers.take(), [("port", 2)]);
-        assert!(strangers.count("port"));
     }
 }

@@ -76,6 +76,16 @@ impl<'a> Ask<'a> {
             _ => None,
         }
     }
+
+    /// The tool it calls, if it is a call that names one, whatever else is wrong with it.
+    pub(crate) fn tool(&self) -> Option<Cow<'a, str>> {
+        let params = match &self.found {
+            _ if self.request.method != "tools/call" => return None,
+            Ok(found) => found.params,
+            Err(_) => Params::read(self.request.params).ok()?,
+        };
+        params.name.and_then(text)
+    }
 }
 
 impl<'a> Params<'a> {

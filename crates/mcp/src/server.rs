@@ -14,6 +14,7 @@ mod resources;
 pub mod subscriptions;
 mod told;
 mod tools;
+mod unmade;
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -209,7 +210,10 @@ impl Session {
                 let ask = Ask::read(request);
                 match self.gate.authenticate(credential) {
                     Ok(caller) => self.take(&caller, &ask, Carrier::default(), outlet),
-                    Err(refusal) => self.answered(&ask, Era::Legacy, refusal.into()),
+                    Err(refusal) => {
+                        self.refused(None, &ask, &refusal);
+                        self.answered(&ask, Era::Legacy, refusal.into())
+                    }
                 }
             }
             Ok(other) => self.hear(&other),
@@ -231,8 +235,18 @@ impl Session {
             None => trace::received(&self.gate, method, id),
         }
         let mut era = Era::Legacy;
-        let received =
-            self.ask(caller, ask, carrier, &mut era).and_then(|asked| self.dispatch(asked, outlet));
+        let received = match self.gate.admit(caller) {
+            Ok(admitted) => {
+                let asked = self.ask(admitted, ask, carrier, &mut era);
+                let received = asked.and_then(|asked| self.dispatch(asked, outlet));
+                // Once there is a call, the gate tells of it.
+                received.inspect_err(|error| self.unfit(caller, ask, error))
+            }
+            Err(refusal) => {
+                self.refused(Some(caller), ask, &refusal);
+                Err(refusal.into())
+            }
+        };
         received.unwrap_or_else(|error| self.answered(ask, era, error))
     }
 
@@ -274,19 +288,14 @@ impl Session {
         Received::Answered(Answer { id: ask.request.id.clone(), era, body })
     }
 
-    /// The steps every request takes before anyone asks what it wants.
+    /// The steps every request that was counted takes before anyone asks what it wants.
     fn ask<'r>(
         &self,
-        caller: &Caller,
+        admitted: Admitted,
         ask: &'r Ask<'r>,
         carrier: Carrier<'r>,
         era: &mut Era,
     ) -> Result<Asked<'r>, RpcError> {
-        let admitted = self.gate.admit(caller).inspect_err(|refusal| {
-            if let Some(tool) = ask.subject().filter(|_| ask.request.method == "tools/call") {
-                self.gate.missed(Some(caller), &tool, refusal.clone());
-            }
-        })?;
         let Found { params, meta } = ask.found.as_ref().map_err(Clone::clone)?;
         let request = &ask.request;
         *era = era::of(&request.method, meta)?;

@@ -48,12 +48,6 @@ const NOTE: Duration = Duration::from_secs(1);
 /// How often a team's work is read for one call, before that is done in its transaction, where nobody takes it away.
 const READINGS: usize = 2;
 
-/// What the calls of strangers are called, none of which can be told.
-const STRANGERS: &str = "covibe";
-
-/// How much of where strangers call from is kept, in characters.
-const SOURCE: usize = 128;
-
 impl Store {
     /// Opens a transaction on the records of teams. Dropped without a commit, it never happened.
     pub async fn begin_team(&self) -> Result<TeamTransaction, Fault> {
@@ -131,16 +125,6 @@ impl Store {
             }
         };
         Ok(retried(attempt).await?)
-    }
-
-    /// Writes down that so many calls came from there, by nobody we know, that could not even be read.
-    pub async fn note_strangers(&self, source: &str, count: u64, now: Timestamp) -> Result<(), Fault> {
-        let mut details = Map::new();
-        details.insert("source".to_owned(), source.chars().take(SOURCE).collect::<String>().into());
-        details.insert("count".to_owned(), count.into());
-        let call = STRANGERS.to_owned();
-        let unserved = Unserved { call, status: Status::Error, code: "malformed", session: None, details };
-        self.note_unserved(None, unserved, now).await
     }
 }
 

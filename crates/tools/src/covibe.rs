@@ -10,7 +10,7 @@ use covenant_gate::answering::{Answering, Unserved};
 use covenant_gate::arguments::Arguments;
 use covenant_gate::ports::Answer;
 use covenant_gate::tool::Run;
-use covenant_gate::{Clock, Context, Fault, Permit, RawOutput, Tool};
+use covenant_gate::{Context, Fault, Permit, RawOutput, Tool};
 use covenant_model::envelope::{Envelope, Status};
 use covenant_model::id::AgentSessionId;
 use covenant_model::principal::Principal;
@@ -21,7 +21,7 @@ use covenant_team::input::{self, Call};
 use covenant_team::{Outcome, Request};
 use serde_json::{Map, Value, json};
 
-use account::Account;
+pub use account::Account;
 pub use told::refused;
 
 /// What every tool of a team is called by, in the beginning.
@@ -35,10 +35,9 @@ pub trait Records: Send + Sync {
     fn unserved(&self, principal: Option<Principal>, call: event::Unserved, at: Timestamp) -> Answer<'_, ()>;
 }
 
-/// All of them.
-pub fn all(records: &Arc<dyn Records>, clock: &Arc<dyn Clock>) -> Vec<Arc<dyn Tool>> {
-    let account = Account::new(Arc::clone(records), Arc::clone(clock));
-    let made = |tool| Arc::new(TeamTool { tool, account: Arc::clone(&account) }) as Arc<dyn Tool>;
+/// All of them, with the account of what comes to nothing of their calls.
+pub fn all(account: &Arc<Account>) -> Vec<Arc<dyn Tool>> {
+    let made = |tool| Arc::new(TeamTool { tool, account: Arc::clone(account) }) as Arc<dyn Tool>;
     input::Tool::ALL.into_iter().map(made).collect()
 }
 

@@ -17,7 +17,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use axum::response::{IntoResponse as _, Response};
-use covenant_gate::{CallError, Caller, Credential, Fault};
+use covenant_gate::{CallError, Caller, Credential, Fault, Refusal};
 use covenant_mcp::era;
 use covenant_mcp::headers::{Headers, UNREADABLE};
 use covenant_mcp::http::{SESSION, Said, VERSION, Way, status, way};
@@ -92,9 +92,14 @@ pub(crate) async fn answer(
     // What is rare is boxed: this future is moved about with every request, and should be small.
     let answered = match (&parts.method, asker()) {
         (&Method::POST, Ok(asker)) => asker.post(body).await,
+        (&Method::POST, Err(early)) => {
+            // What it wanted is not read. It may have been a call of a team's tool.
+            Box::pin(daemon.account.stranger(via.door(), Refusal::Unauthenticated.code())).await;
+            Err(early)
+        }
         (&Method::GET, Ok(asker)) => Box::pin(asker.get()).await,
         (&Method::DELETE, Ok(asker)) => Box::pin(asker.delete()).await,
-        (&Method::POST | &Method::GET | &Method::DELETE, Err(early)) => Err(early),
+        (&Method::GET | &Method::DELETE, Err(early)) => Err(early),
         _ => Err(Early::no_method()),
     };
     Ok(answered.unwrap_or_else(Early::response))
@@ -123,23 +128,39 @@ impl<'a> Asker<'a> {
         let limit = self.daemon.config().limits.request_bytes;
         let bytes = self.daemon.bodies.read(body, limit, Some(self.engaged)).await?;
         let gate = &self.daemon.gate;
-        let bad =
-            |id: Option<&Id>, error| Early::new(StatusCode::BAD_REQUEST, id, Session::redacted(gate, error));
-        let said = Said::read(&bytes).map_err(|malformed| bad(malformed.id.as_ref(), malformed.error))?;
-        let way = way(&self.headers, &said).map_err(|error| bad(said.id(), error))?;
+        let said = Said::read(&bytes).map_err(|malformed| {
+            let error = Session::redacted(gate, malformed.error);
+            Early::new(StatusCode::BAD_REQUEST, malformed.id.as_ref(), error)
+        })?;
+        let arrived = self.arrive(&said).await.inspect_err(|early| {
+            if let Said::Request(ask) = &said {
+                Session::turned_away(gate, &self.caller, ask, early.error());
+            }
+        });
+        let (way, slot) = arrived?;
+        self.serve(&said, way, slot).await
+    }
+
+    /// How a message is served, and in which session.
+    async fn arrive<'s>(&'s self, said: &Said<'_>) -> Result<(Way<'s>, Option<Arc<Slot>>), Early> {
+        let bad = |error| {
+            let error = Session::redacted(&self.daemon.gate, error);
+            Early::new(StatusCode::BAD_REQUEST, said.id(), error)
+        };
+        let way = way(&self.headers, said).map_err(bad)?;
         if way != Way::Plain && !self.accepts.json && !self.accepts.stream {
             return Err(Early::not_acceptable(said.id()));
         }
-        self.serve(&said, way).await
-    }
-
-    async fn serve(&self, said: &Said<'_>, way: Way<'_>) -> Result<Response, Early> {
-        // A person who types a command did not choose what it says it accepts.
-        let json = self.accepts.json || way == Way::Plain;
         let slot = match way {
             Way::Session(id) => Some(self.slot(id, said.id()).await?),
             _ => None,
         };
+        Ok((way, slot))
+    }
+
+    async fn serve(&self, said: &Said<'_>, way: Way<'_>, slot: Option<Arc<Slot>>) -> Result<Response, Early> {
+        // A person who types a command did not choose what it says it accepts.
+        let json = self.accepts.json || way == Way::Plain;
         let session = match &slot {
             Some(slot) => slot.session.clone(),
             None => Session::new(self.daemon.gate.clone()),

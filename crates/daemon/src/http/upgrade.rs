@@ -32,7 +32,14 @@ pub(crate) async fn mcp(State(daemon): State<Arc<Daemon>>, request: Request) -> 
         return Err(reply::upgrade_required());
     }
     let credential = auth::credential(&parts);
-    let caller = daemon.gate.authenticate(&credential)?;
+    let caller = match daemon.gate.authenticate(&credential) {
+        Ok(caller) => caller,
+        Err(refusal) => {
+            let door = parts.extensions.get::<Via>().map_or("port", Via::door);
+            daemon.account.stranger(door, refusal.code()).await;
+            return Err(refusal.into());
+        }
+    };
     let upgrade = parts.extensions.remove::<OnUpgrade>().ok_or_else(reply::upgrade_required)?;
     // It takes a seat for as long as it likes. Those of the socket are this machine's own, and a burst there is theirs whole.
     let place = if let Some(Via::Socket(_)) = parts.extensions.get() {

@@ -38,6 +38,14 @@ impl Via {
         Self::Socket(Arc::new(SocketPeer { credential: Credential::peer(uid), pid }))
     }
 
+    /// What it is called where strangers are counted.
+    pub(crate) fn door(&self) -> &'static str {
+        match self {
+            Self::Socket(_) => "socket",
+            Self::Tcp(_) => "port",
+        }
+    }
+
     /// Whether whoever asks is on this machine: by the socket, or by loopback where no proxy stands before it.
     pub(crate) fn is_local(&self) -> bool {
         match self {

@@ -103,6 +103,7 @@ impl Desk {
                 let error =
                     RpcError::new(RATE_LIMITED, "too many requests wait: answer what was asked first");
                 self.output.line(|out| encode_error(Some(&request.id), &error, out));
+                self.session.crowded_out(&self.credential, request);
                 return;
             }
             self.parked_bytes += line.len();

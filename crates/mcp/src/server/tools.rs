@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use covenant_gate::{CallRequest, Refusal};
+use covenant_gate::CallRequest;
 
 use super::{Asked, Kind, Received, Session};
 use crate::era::Era;
@@ -26,11 +26,7 @@ impl Session {
         outlet: &Arc<dyn Outlet>,
     ) -> Result<Received, RpcError> {
         let name = required("name", asked.params.name)?.into_owned();
-        let arguments = asked.params.arguments().inspect_err(|error| {
-            let refusal = Refusal::InvalidArguments { tool: name.clone(), reason: error.message.clone() };
-            self.gate.missed(Some(asked.admitted.caller()), &name, refusal);
-        })?;
-        let request = CallRequest { name, arguments };
+        let request = CallRequest { name, arguments: asked.params.arguments()? };
         if let (Era::Modern, Some(headers)) = (asked.era, asked.carrier.headers) {
             for argument in self.gate.header_arguments(&asked.admitted, &request.name) {
                 check(&argument, &request.arguments, headers)?;

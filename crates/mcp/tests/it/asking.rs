@@ -8,6 +8,7 @@ use tokio::time::timeout;
 use crate::client::PATIENCE;
 use crate::curious::{able, asking_world, requests};
 use crate::tools::gate;
+use crate::unmade::heard;
 use crate::world::{Client, OPERATOR, World, code};
 
 /// A client that can be asked, of a world where everything asks.
@@ -199,6 +200,8 @@ async fn answers_come_through_when_no_more_requests_may_wait() {
     let (_, question) = questioned(&mut client, curious()).await;
     let waiting = client.ask("tools/call", json!({"name": "echo", "arguments": {"text": "waited"}})).await;
     assert_eq!(code(&client.request("ping", json!({})).await), -32000);
+    assert_eq!(code(&client.call("heard_crowd", json!({})).await), -32000);
+    assert_eq!(heard("heard_crowd", 1).await, ["user@local rate_limited"]);
     assert_eq!(satisfied(&mut client, &question).await["result"]["isError"], false);
     assert_eq!(client.hear().await["id"], waiting);
 }

@@ -31,4 +31,6 @@ mod tools;
 #[cfg(test)]
 mod traces;
 #[cfg(test)]
+mod unmade;
+#[cfg(test)]
 mod world;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::curious::Curious;
+use crate::unmade::Hears;
 
 type Play =
     for<'a> fn(&'a Arguments, &'a Context) -> std::pin::Pin<Box<dyn Future<Output = String> + Send + 'a>>;
@@ -43,6 +44,7 @@ pub(crate) fn all() -> Vec<Arc<dyn Tool>> {
         Arc::new(Played("big", |arguments, _| Box::pin(std::future::ready(big(arguments))))),
         Arc::new(Curious { name: "curious", limit: Duration::from_mins(10) }),
         Arc::new(Curious { name: "hasty", limit: Duration::from_millis(50) }),
+        Arc::new(Hears),
     ]
 }
 

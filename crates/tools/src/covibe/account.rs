@@ -1,6 +1,7 @@
-//! Keeps account of calls that came to nothing: each is written down, and of a flood the number.
+//! Keeps account of calls that came to nothing: each is written down, and of a flood, and of strangers, the number.
 
-use std::collections::HashMap;
+mod tally;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,19 +14,20 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::Records;
+use tally::{Tally, Whose};
 
 /// How many are written down at a time; more are a flood, of which the number is kept.
-const AT_A_TIME: usize = 64;
+const AT_A_TIME: u32 = 64;
 
 /// How many calls that came too often are written down in a second: whoever is held to a limit may not write as much as they
 /// like for that. Of more the number is kept.
 const LIMITED: u32 = 10;
 
-/// For how many callers that number is kept apart; those of more are counted as nobody's.
-const CALLERS: usize = 1024;
-
 /// What such calls are called.
 const LIMITED_CODE: &str = "rate_limited";
+
+/// How long the end waits for what is being written down.
+const LAST: Duration = Duration::from_secs(2);
 
 /// How many of those were written down lately.
 struct Pace {
@@ -44,20 +46,24 @@ impl Pace {
     }
 }
 
-/// What writes them down.
-pub(super) struct Account {
+/// What writes them down. Whoever holds one lets it [settle](Self::settle) every so often, and [close](Self::close) at the end.
+pub struct Account {
     records: Arc<dyn Records>,
     clock: Arc<dyn Clock>,
     room: Semaphore,
     pace: Mutex<Pace>,
-    /// How many calls of each caller were not written down one by one.
-    uncounted: Mutex<HashMap<Option<Principal>, u64>>,
+    /// How many were not written down one by one.
+    tally: Tally,
+    /// Held by whoever writes the numbers down, so that the end comes after them.
+    settling: tokio::sync::Mutex<()>,
 }
 
 impl Account {
-    pub(super) fn new(records: Arc<dyn Records>, clock: Arc<dyn Clock>) -> Arc<Self> {
+    /// One that writes into those records.
+    pub fn new(records: Arc<dyn Records>, clock: Arc<dyn Clock>) -> Arc<Self> {
         let pace = Mutex::new(Pace { since: clock.now(), written: 0 });
-        Arc::new(Self { records, clock, room: Semaphore::new(AT_A_TIME), pace, uncounted: Mutex::default() })
+        let (room, tally) = (Semaphore::new(AT_A_TIME as usize), Tally::default());
+        Arc::new(Self { records, clock, room, pace, tally, settling: tokio::sync::Mutex::default() })
     }
 
     pub(super) fn records(&self) -> &dyn Records {
@@ -68,48 +74,88 @@ impl Account {
         self.clock.now()
     }
 
-    /// Writes down that a call was made which came to nothing.
-    pub(super) async fn note(&self, principal: Option<Principal>, mut call: Unserved) {
-        let is_due = call.code != LIMITED_CODE || self.pace.lock().takes(self.clock.now());
+    /// Writes down that a call was made which came to nothing; of calls by nobody we know the first, until the numbers are.
+    pub async fn note(&self, principal: Option<Principal>, call: Unserved) {
+        self.enter(Whose { principal, door: None, code: call.code }, call).await;
+    }
+
+    /// Writes down that somebody we do not know sent something by that door, and why it came to nothing: the first, and
+    /// otherwise the number.
+    pub async fn stranger(&self, door: &'static str, code: &'static str) {
+        let whose = Whose { principal: None, door: Some(door), code };
+        let call = whose.calls(1);
+        self.enter(whose, call).await;
+    }
+
+    async fn enter(&self, whose: Whose, mut call: Unserved) {
+        if whose.principal.is_none() && !self.tally.begins(&whose) {
+            return;
+        }
+        let is_due = whose.code != LIMITED_CODE || self.pace.lock().takes(self.clock.now());
         let Some(_room) = is_due.then(|| self.room.try_acquire().ok()).flatten() else {
-            self.count(principal, 1);
+            self.tally.add(whose, 1);
             return;
         };
-        let more = self.uncounted.lock().remove(&principal).unwrap_or(0);
-        if more > 0 {
-            call.details.insert("calls_before".to_owned(), Value::from(more));
+        let before = self.tally.take(&whose);
+        if before > 0 {
+            call.details.insert("calls_before".to_owned(), Value::from(before));
         }
-        if let Err(fault) = self.records.unserved(principal.clone(), call, self.clock.now()).await {
-            self.count(principal, more.saturating_add(1));
+        if !self.write(&whose, call, self.clock.now()).await {
+            self.tally.add(whose, before.saturating_add(1));
+        }
+    }
+
+    /// Writes the numbers down of what was not written down one by one.
+    pub async fn settle(&self) {
+        let _alone = self.settling.lock().await;
+        let mut gone = false;
+        for (whose, calls) in self.tally.take_all() {
+            // A database that takes one not takes none, and each attempt takes its time.
+            gone = gone || !self.write(&whose, whose.calls(calls), self.clock.now()).await;
+            if gone {
+                self.tally.add(whose, calls);
+            }
+        }
+    }
+
+    /// The same, for the last time: what is being written down is waited for.
+    pub async fn close(&self) {
+        let under_way = tokio::time::timeout(LAST, self.room.acquire_many(AT_A_TIME)).await;
+        self.settle().await;
+        drop(under_way);
+    }
+
+    /// Whether it is written down.
+    async fn write(&self, whose: &Whose, call: Unserved, at: Timestamp) -> bool {
+        let written = self.records.unserved(whose.principal.clone(), call, at).await;
+        let written = written.inspect_err(|fault| {
             tracing::error!(
                 cause = fault.cause(),
                 "a call of a team's tool could not be written down: {fault}"
             );
-        }
-    }
-
-    /// Keeps that so many calls of that caller were not written down, until one is.
-    fn count(&self, principal: Option<Principal>, calls: u64) {
-        let mut uncounted = self.uncounted.lock();
-        let known = uncounted.len() < CALLERS || uncounted.contains_key(&principal);
-        let count = uncounted.entry(principal.filter(|_| known)).or_default();
-        *count = count.saturating_add(calls);
+        });
+        written.is_ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use covenant_gate::SystemClock;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use covenant_gate::ports::Answer;
+    use covenant_gate::{Fault, SystemClock};
     use covenant_model::envelope::Status;
     use covenant_team::{Outcome, Request};
     use serde_json::Map;
 
     use super::*;
 
-    /// What was written down: whose call, and of how many before it.
+    /// What was written down: whose call, why it came to nothing, and of how many it is told. Closed, it takes nothing.
     #[derive(Default)]
-    struct Book(Mutex<Vec<(Option<Principal>, u64)>>);
+    struct Book {
+        written: Mutex<Vec<String>>,
+        closed: AtomicBool,
+    }
 
     impl Records for Book {
         fn perform(&self, _request: Request) -> Answer<'_, Outcome> {
@@ -117,32 +163,112 @@ mod tests {
         }
 
         fn unserved(&self, principal: Option<Principal>, call: Unserved, _at: Timestamp) -> Answer<'_, ()> {
-            let before = call.details.get("calls_before").and_then(Value::as_u64).unwrap_or(0);
-            self.0.lock().push((principal, before));
+            if self.closed.load(Ordering::SeqCst) {
+                return Box::pin(async { Err(Fault::new("it cannot be written", "the book is closed")) });
+            }
+            let who = principal.as_ref().map_or("nobody", Principal::as_str);
+            let mut words = vec![who.to_owned(), call.call, call.code.to_owned()];
+            words.extend(call.details.iter().map(|(name, value)| format!("{name}={value}")));
+            self.written.lock().push(words.join(" "));
             Box::pin(async { Ok(()) })
+        }
+    }
+
+    struct Desk {
+        book: Arc<Book>,
+        account: Arc<Account>,
+    }
+
+    impl Desk {
+        fn new() -> Self {
+            let book = Arc::new(Book::default());
+            let account = Account::new(Arc::clone(&book) as Arc<dyn Records>, Arc::new(SystemClock));
+            Self { book, account }
+        }
+
+        async fn note(&self, name: &str, code: &'static str) {
+            let principal = (name != "nobody").then(|| format!("dev:{name}").parse::<Principal>().unwrap());
+            let (call, status) = ("covibe_task".to_owned(), Status::Error);
+            let call = Unserved { call, status, code, session: None, details: Map::new() };
+            self.account.note(principal, call).await;
+        }
+
+        /// What was written down since the last time, in the order of the alphabet.
+        fn written(&self) -> Vec<String> {
+            let mut written = std::mem::take(&mut *self.book.written.lock());
+            written.sort();
+            written
         }
     }
 
     #[tokio::test]
     async fn of_a_flood_the_number_is_told_of_whoever_made_it() {
-        let book = Arc::new(Book::default());
-        let account = Account::new(Arc::clone(&book) as Arc<dyn Records>, Arc::new(SystemClock));
-        let who = |name: &str| Some(format!("dev:{name}").parse::<Principal>().unwrap());
-        let note = async |name: &str| {
-            let (call, status) = ("covibe_task".to_owned(), Status::Error);
-            let call = Unserved { call, status, code: "denied", session: None, details: Map::new() };
-            account.note(who(name), call).await;
-        };
-        let all = account.room.acquire_many(u32::try_from(AT_A_TIME).unwrap()).await.unwrap();
-        for name in ["ada", "bob", "ada"] {
-            note(name).await;
+        let desk = Desk::new();
+        let all = desk.account.room.acquire_many(AT_A_TIME).await.unwrap();
+        for name in ["ada", "bob", "ada", "cleo"] {
+            desk.note(name, "not_granted").await;
         }
         drop(all);
         for name in ["eve", "ada", "bob", "ada"] {
-            note(name).await;
+            desk.note(name, "not_granted").await;
         }
-        let told = [("eve", 0), ("ada", 2), ("bob", 1), ("ada", 0)].map(|(name, before)| (who(name), before));
-        assert_eq!(*book.0.lock(), told);
+        let told = [
+            "dev:ada covibe_task not_granted",
+            "dev:ada covibe_task not_granted calls_before=2",
+            "dev:bob covibe_task not_granted calls_before=1",
+            "dev:eve covibe_task not_granted",
+        ];
+        assert_eq!(desk.written(), told);
+        desk.account.settle().await;
+        assert_eq!(desk.written(), ["dev:cleo covibe not_granted count=1"], "she did not call again");
+        desk.account.settle().await;
+        assert!(desk.written().is_empty());
+    }
+
+    #[tokio::test]
+    async fn of_strangers_the_first_is_told_at_once_and_the_others_together() {
+        let desk = Desk::new();
+        for _ in 0..3 {
+            desk.account.stranger("port", "malformed").await;
+            desk.account.stranger("port", "unauthenticated").await;
+            desk.note("nobody", "unauthenticated").await;
+        }
+        desk.account.stranger("socket", "malformed").await;
+        let first = [
+            "nobody covibe malformed count=1 source=\"port\"",
+            "nobody covibe malformed count=1 source=\"socket\"",
+            "nobody covibe unauthenticated count=1 source=\"port\"",
+            "nobody covibe_task unauthenticated",
+        ];
+        assert_eq!(desk.written(), first);
+        desk.account.close().await;
+        let more = [
+            "nobody covibe malformed count=2 source=\"port\"",
+            "nobody covibe unauthenticated count=2",
+            "nobody covibe unauthenticated count=2 source=\"port\"",
+        ];
+        assert_eq!(desk.written(), more);
+        desk.account.stranger("port", "malformed").await;
+        assert_eq!(desk.written(), first[..1], "a minute later there is a first again");
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_written_down_is_when_it_can() {
+        let desk = Desk::new();
+        desk.book.closed.store(true, Ordering::SeqCst);
+        for name in ["ada", "bob", "ada", "nobody", "nobody"] {
+            desk.note(name, "broken").await;
+        }
+        desk.account.settle().await;
+        assert!(desk.written().is_empty());
+        desk.book.closed.store(false, Ordering::SeqCst);
+        desk.account.settle().await;
+        let told = [
+            "dev:ada covibe broken count=2",
+            "dev:bob covibe broken count=1",
+            "nobody covibe broken count=2",
+        ];
+        assert_eq!(desk.written(), told);
     }
 
     #[test]

@@ -47,10 +47,7 @@ pub(crate) async fn call(
 ) -> Response {
     let (parts, body) = request.into_parts();
     let credential = auth::credential(&parts);
-    let source = match parts.extensions.get::<Via>() {
-        Some(Via::Socket(_)) => "socket",
-        _ => "port",
-    };
+    let door = parts.extensions.get::<Via>().map_or("port", Via::door);
     let engaged = parts.extensions.get::<Arc<Engaged>>().cloned();
     let limit = daemon.config().limits.request_bytes;
     let wanted = match daemon.bodies.read(body, limit, engaged.as_deref()).await {
@@ -63,10 +60,10 @@ pub(crate) async fn call(
             let caller = daemon.gate.authenticate(&credential).ok();
             // Whoever writes nonsense as often as they like would fill the database with it.
             if let Some(Err(refusal)) = caller.as_ref().map(|caller| daemon.gate.admit(caller)) {
-                daemon.note_stranger(source).await;
+                note(&daemon, caller.as_ref(), door, "/api/mcp", refusal.code()).await;
                 return refused(&daemon, refusal);
             }
-            note(&daemon, caller.as_ref(), source, "/api/mcp", "malformed").await;
+            note(&daemon, caller.as_ref(), door, "/api/mcp", "malformed").await;
             return told(&daemon, &failure, SHAPE);
         }
     };
@@ -75,7 +72,7 @@ pub(crate) async fn call(
     let caller = match daemon.gate.authenticate(&credential) {
         Ok(caller) => caller,
         Err(refusal) => {
-            note(&daemon, None, source, &tool, refusal.code()).await;
+            note(&daemon, None, door, &tool, refusal.code()).await;
             return refused(&daemon, refusal);
         }
     };
@@ -88,7 +85,7 @@ pub(crate) async fn call(
     };
     if !tool.starts_with(PREFIX) {
         let refusal = Refusal::UnknownTool { name: daemon.gate.redactor().shown(&tool, 64) };
-        note(&daemon, Some(&caller), source, &tool, refusal.code()).await;
+        note(&daemon, Some(&caller), door, &tool, refusal.code()).await;
         return refused(&daemon, refusal);
     }
     match daemon.gate.call(admitted, CallRequest { name: tool, arguments }, Context::new(cancel)).await {
@@ -148,20 +145,11 @@ fn read(bytes: &[u8]) -> Result<Wanted, String> {
     Ok(Wanted { tool, arguments, token })
 }
 
-async fn note(
-    daemon: &Daemon,
-    caller: Option<&Caller>,
-    source: &'static str,
-    call: &str,
-    code: &'static str,
-) {
-    let Some(caller) = caller else { return daemon.note_stranger(source).await };
+async fn note(daemon: &Daemon, caller: Option<&Caller>, door: &'static str, call: &str, code: &'static str) {
+    let Some(caller) = caller else { return daemon.account.stranger(door, code).await };
     let call = daemon.gate.redactor().shown(call, 64);
     let call = Unserved { call, status: Status::Error, code, session: None, details: Map::new() };
-    let noted = daemon.store.note_unserved(Some(caller.issuer().clone()), call, daemon.clock.now()).await;
-    if let Err(fault) = noted {
-        tracing::error!(target: "covenant", cause = fault.cause(), "a call could not be written down: {fault}");
-    }
+    daemon.account.note(Some(caller.issuer().clone()), call).await;
 }
 
 /// The same words as where a tool was reached.

@@ -66,6 +66,11 @@ impl Early {
         Self::new(StatusCode::NOT_FOUND, id, error)
     }
 
+    /// What is said of it.
+    pub(super) fn error(&self) -> &RpcError {
+        &self.error
+    }
+
     /// The answer.
     pub(super) fn response(self) -> Response {
         let mut body = Vec::new();

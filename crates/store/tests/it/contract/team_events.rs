@@ -149,22 +149,8 @@ async fn feedback_is_told_again_newest_first_by_its_kind_and_number(bench: Bench
     assert_eq!(tx.feedback(&us, None, 0).await.unwrap(), []);
 }
 
-async fn strangers_are_counted_where_they_come_from(bench: Bench) {
-    let store = peopled(&bench).await;
-    store.note_strangers("203.0.113.7", 41, at(1)).await.unwrap();
-    store.note_strangers(&"\0ü".repeat(9_999), u64::MAX, at(2)).await.unwrap();
-    let [odd, stranger] = store.team_events(all(Log::Usage)).await.unwrap().try_into().unwrap();
-    assert_eq!(stranger.payload, object(json!({"source": "203.0.113.7", "count": 41, "code": "malformed"})));
-    assert_eq!((stranger.developer, stranger.status.as_str()), (None, "error"));
-    assert_eq!(odd.payload["count"], json!(u64::MAX));
-    assert!(odd.payload["source"].as_str().unwrap().len() < 1_000);
-    let ours = EventsWanted { workspace: Some(workspace(1)), ..all(Log::Usage) };
-    assert_eq!(store.team_events(ours).await.unwrap(), [], "they are of no team");
-}
-
 on_both!(
     events_are_listed_as_they_were_with_their_developers,
     a_list_goes_on_where_a_page_ended,
     feedback_is_told_again_newest_first_by_its_kind_and_number,
-    strangers_are_counted_where_they_come_from,
 );
