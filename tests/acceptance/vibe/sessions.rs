@@ -212,7 +212,13 @@ fn a_companion_heartbeats_without_a_session_within_bounds() {
         assert_eq!(serde_json::from_str::<Vec<String>>(row["repos"].as_str().unwrap()).unwrap(), many);
         assert!(left.of("agent_sessions").is_empty(), "no session is touched: {left:?}");
         let other = desk.watched(&ada, "covibe_session", json!({"operation": "heartbeat"}));
-        assert!(other.status() == "ok" && other.rows.len() == 1, "{other:?}");
+        let (before, now) = (row, other.one("companions"));
+        assert!(now["at"].as_i64() > before["at"].as_i64(), "it is alive: {other:?}");
+        assert_eq!(
+            (&now["version"], &now["repos"]),
+            (&before["version"], &before["repos"]),
+            "what it said stays"
+        );
 
         let mut more = many.clone();
         more.push("one".to_owned());

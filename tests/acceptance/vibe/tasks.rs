@@ -163,15 +163,27 @@ fn a_planned_task_is_edited_and_started_work_is_not() {
         desk.refused(&ada, "covibe_task", active);
 
         let (started, _) = desk.started(&ada, "Retry uploads");
-        for (name, value) in [("title", "x"), ("scope", "x"), ("priority", "low"), ("task_type", "bug")] {
-            let left = desk.watched(
-                &ada,
-                "covibe_task",
-                json!({"operation": "update", "task_id": started, name: value}),
-            );
+        let of_task =
+            |name: &str, value: &Value| json!({"operation": "update", "task_id": started, name: value});
+        for (name, value) in edits.as_object().unwrap() {
+            let left = desk.watched(&ada, "covibe_task", of_task(name, value));
             assert_eq!((left.status(), left.of("tasks").len()), ("warning", 0), "{left:?}");
             assert!(left.events().is_empty(), "{left:?}");
         }
+        // So of workstreams, which have no priority and no type; and a planned one is planned anew.
+        let stream = |operation: &str, title: &str| json!({"operation": operation, "title": title});
+        let work = |tool: &str, call: Value| word(&desk.done(&ada, tool, call), "workstream_id");
+        desk.done(&ada, "covibe_workstream", stream("check", "Move billing"));
+        let running = work("covibe_workstream", stream("start", "Move billing"));
+        let planned = work("covibe_workstream", stream("plan", "Sharpen the lathe"));
+        let of_stream = |id: &str, name: &str, value: &Value| json!({"operation": "update", "workstream_id": id, name: value});
+        for name in ["title", "description", "scope", "action", "component"] {
+            let left = desk.watched(&ada, "covibe_workstream", of_stream(&running, name, &edits[name]));
+            assert_eq!((left.status(), left.of("workstreams").len()), ("warning", 0), "{left:?}");
+            assert!(left.events().is_empty(), "{left:?}");
+            desk.refused(&ada, "covibe_workstream", of_stream(&planned, name, &edits[name]));
+        }
+        desk.refused(&ada, "covibe_workstream", json!({"operation": "update", "workstream_id": running}));
     });
 }
 

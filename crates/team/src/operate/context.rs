@@ -10,6 +10,7 @@ use super::{Done, details, moment, teammate};
 use crate::input::{Invalid, SessionInput, bounds, texts};
 use crate::perform::Seat;
 use crate::perform::outcome::{Denied, Outcome, Stop};
+use crate::port::survey::Shelf;
 use crate::port::{Member, TeamTx};
 use crate::rules::privacy;
 use crate::session::{ContextBody, SharedContext};
@@ -141,12 +142,18 @@ async fn everybodys(tx: &mut impl TeamTx, seat: &Seat) -> Done {
         room -= length;
         listed.push(shown);
     }
-    let left_out = contexts.len() - listed.len();
+    let long = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
+    let number = if long(contexts.len()) < u64::from(MOST) {
+        long(contexts.len())
+    } else {
+        tx.number(&seat.member.workspace, Shelf::Contexts(seat.now)).await?
+    };
+    let left_out = number.saturating_sub(long(listed.len()));
     let more = match left_out {
         0 => String::new(),
         _ => format!(" The {left_out} oldest are left out; ask for those of one teammate with `handle`."),
     };
-    let message = format!("Active contexts: {}.{more}", contexts.len());
+    let message = format!("Active contexts: {number}.{more}");
     Ok(Outcome::ok(message).with("contexts", listed).with("left_out", left_out))
 }
 

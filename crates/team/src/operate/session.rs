@@ -113,7 +113,8 @@ pub(super) async fn heartbeat(tx: &mut impl TeamTx, seat: &Seat, input: &Session
             .with("renewed_claims", tx.renew_claims(&session.id, seat.now).await?)
             .about(&session.id);
     }
-    if version.is_some() || repos.is_some() {
+    // Without a session it is a machine's sign of life.
+    if seat.session.is_none() || version.is_some() || repos.is_some() {
         let registered = repos.as_ref().map(Vec::len);
         let companion = Companion { developer: seat.member.id.clone(), version, repos, at: seat.now };
         tx.save_companion(&companion).await?;
