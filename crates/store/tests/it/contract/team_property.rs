@@ -8,6 +8,7 @@ use covenant_model::principal::Principal;
 use covenant_model::time::Timestamp;
 use covenant_team::Request;
 use covenant_team::input::{Call, Tool};
+use covenant_team::warning::Settled;
 use covenant_team::work::Work;
 use serde_json::{Map, Value, json};
 
@@ -244,14 +245,15 @@ const OFTEN: [&str; 12] = [
 async fn each_call_and_each_change_is_written_down_once_and_nobody_touches_what_is_not_theirs(bench: Bench) {
     let store = peopled(&bench).await;
     let (mut endings, mut events) = (BTreeSet::new(), BTreeSet::new());
-    let mut open = Ids::default();
+    let (mut open, mut warned) = (Ids::default(), Ids::default());
     for seed in 1..=24_u64 {
         if seed > 8 && OFTEN.iter().all(|event| events.contains(event)) {
             break;
         }
         let mut dice = Dice(seed);
         // What earlier games left open is there in this one.
-        let known = Known { works: std::mem::take(&mut open), ..Known::default() };
+        let (works, warnings) = (std::mem::take(&mut open), std::mem::take(&mut warned));
+        let known = Known { works, warnings, ..Known::default() };
         let mut play = Play { seed, known, looks: BTreeMap::new(), now: at(1_000_000_000 * seed) };
         let mut before = Seen::of(&bench, &store, &play.known).await;
         for step in 0..120 {
@@ -302,7 +304,10 @@ async fn each_call_and_each_change_is_written_down_once_and_nobody_touches_what_
             })
             .collect();
         play.known.works.0.retain(|(id, _)| goes_on.contains(id.as_str()));
-        open = play.known.works;
+        let goes_on =
+            |id: &str| before.warnings.get(id).is_some_and(|warning| warning.settled == Settled::Open);
+        play.known.warnings.0.retain(|(id, _)| goes_on(id));
+        (open, warned) = (play.known.works, play.known.warnings);
     }
     assert_eq!(endings.len(), 4, "the dice are no test: every call ended as one of {endings:?}");
     let unseen: Vec<&&str> = OFTEN.iter().filter(|event| !events.contains(*event)).collect();
