@@ -88,6 +88,7 @@ fn what_a_session_says_of_itself_and_of_where_it_stands_has_bounds() {
             (&publish, "task_ids", json!(tasks(101))),
             (&publish, "task_ids", json!("task_a")),
             (&get, "handle", long(65)),
+            (&get, "handle", json!(" ")),
             (&get, "handle", json!("a\u{0}b")),
             (&get, "handle", json!("nobody")),
             (&get, "context_id", json!("task_aaaaaaaaaaaaaaaa")),

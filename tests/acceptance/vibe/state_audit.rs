@@ -156,9 +156,13 @@ fn what_the_latest_audit_found_is_heeded_while_it_runs() {
         );
         let action = &data["next_actions"][0];
         assert_eq!(
-            (&action["kind"], &action["call"]["arguments"]["task_id"]),
-            (&json!("parallel_work"), &json!(task))
+            (&action["kind"], &action["call"]["arguments"]["to"]),
+            (&json!("parallel_work"), &json!("bob"))
         );
+        // It is worth following: whose the other is, is asked, with what it is about.
+        desk.done(&ada, word(&action["call"], "tool").as_str(), action["call"]["arguments"].clone());
+        let asked = desk.done(&bob, "covibe_coordination", json!({"operation": "inbox"}));
+        assert!(asked["messages"].to_string().contains(&task), "{asked}");
 
         complete(desk, &bob, &twin);
         assert_eq!(state(desk, &ada)["status"], "warning", "hers repeats what was done");

@@ -98,7 +98,11 @@ async fn tasks(tx: &mut impl TeamTx, seat: &Seat, ids: &[TaskId]) -> Result<Vec<
 
 /// A teammate's newest context, one by its id, or everybody's.
 pub(super) async fn get(tx: &mut impl TeamTx, seat: &Seat, input: &SessionInput) -> Done {
-    let handle = texts::optional("handle", input.handle.as_ref(), bounds::HANDLE)?;
+    // A blank one is nobody, and not everybody.
+    let handle = match &input.handle {
+        None => None,
+        Some(handle) => Some(texts::required("handle", Some(handle), bounds::HANDLE)?),
+    };
     match (handle, &input.context_id) {
         (Some(_), Some(_)) => Err(Invalid::new("context_id", "and `handle` cannot both be given").into()),
         (Some(handle), None) => {
