@@ -6,10 +6,11 @@ use covenant_model::id::{AgentSessionId, ContextId, TaskId};
 use serde_json::{Value, json};
 
 use super::people::People;
-use super::{Done, details, moment, teammate};
+use super::{Done, details, lots, moment, teammate};
 use crate::input::{Invalid, SessionInput, bounds, texts};
 use crate::perform::Seat;
 use crate::perform::outcome::{Denied, Outcome, Stop};
+use crate::port::survey::Shelf;
 use crate::port::{Member, TeamTx};
 use crate::rules::privacy;
 use crate::session::{ContextBody, SharedContext};
@@ -130,9 +131,10 @@ pub(super) async fn get(tx: &mut impl TeamTx, seat: &Seat, input: &SessionInput)
 
 /// The active contexts of a team, the newest first, as many as one answer holds.
 async fn everybodys(tx: &mut impl TeamTx, seat: &Seat) -> Done {
-    let contexts = tx.contexts(&seat.member.workspace, None, seat.now, MOST).await?;
-    let (mut listed, mut room, mut people) = (Vec::with_capacity(contexts.len()), ROOM, People::default());
-    for context in &contexts {
+    let newest = tx.contexts(&seat.member.workspace, None, seat.now, MOST).await?;
+    let contexts = lots::counted(tx, seat, newest, MOST, Shelf::Contexts(seat.now)).await?;
+    let (mut listed, mut room, mut people) = (Vec::new(), ROOM, People::default());
+    for context in &contexts.items {
         let shown = shown(context, people.with(tx, seat, &context.developer).await?, seat);
         let length = shown.to_string().len();
         if length > room {
@@ -141,12 +143,13 @@ async fn everybodys(tx: &mut impl TeamTx, seat: &Seat) -> Done {
         room -= length;
         listed.push(shown);
     }
-    let left_out = contexts.len() - listed.len();
+    let told = u64::try_from(listed.len()).unwrap_or(u64::MAX);
+    let left_out = contexts.number.saturating_sub(told);
     let more = match left_out {
         0 => String::new(),
         _ => format!(" The {left_out} oldest are left out; ask for those of one teammate with `handle`."),
     };
-    let message = format!("Active contexts: {}.{more}", contexts.len());
+    let message = format!("Active contexts: {}.{more}", contexts.number);
     Ok(Outcome::ok(message).with("contexts", listed).with("left_out", left_out))
 }
 
