@@ -30,7 +30,7 @@ pub fn schema(tool: Tool) -> Map<String, Value> {
                 ("plan", &["title"]),
                 ("start", &["title"]),
                 ("start_planned", &["workstream_id"]),
-                ("update", &["workstream_id", "status"]),
+                ("update", &["workstream_id"]),
                 ("complete", &["workstream_id", "result_summary"]),
                 ("cancel", &["workstream_id", "reason"]),
             ],

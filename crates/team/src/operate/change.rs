@@ -38,7 +38,13 @@ pub(super) async fn update(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input:
         )
         .showing(&work));
     }
-    let Some(wanted) = wanted else { return Err(stands(&work, "changed", "Nothing else can be changed.")) };
+    let Some(wanted) = wanted else {
+        let action = match work.status {
+            Status::Planned => "Cancel it, and plan what you want instead.",
+            _ => "Plan what is new.",
+        };
+        return Err(stands(&work, "changed", action));
+    };
     match step::update(work.status, wanted) {
         Step::To(status) => {
             let from = std::mem::replace(&mut work.status, status);
