@@ -161,7 +161,8 @@ impl Failure {
         Self::failed(format!("standard output could not be written: {error}"), "")
     }
 
-    /// Both in one sentence, for where there is no second line.
+    /// Both in one sentence.
+    #[cfg(test)]
     pub(crate) fn sentence(&self) -> String {
         if self.help.is_empty() { self.message.clone() } else { format!("{}; {}", self.message, self.help) }
     }

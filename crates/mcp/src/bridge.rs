@@ -8,17 +8,21 @@ mod pump;
 pub mod remote;
 mod scan;
 mod stdio;
+mod told;
 mod waiting;
 
 use std::future::Future;
 use std::io;
 use std::time::Duration;
 
+use covenant_model::envelope::{Envelope, sentence};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::reply::{INTERNAL_ERROR, UNAUTHENTICATED};
+use crate::message::Id;
+use crate::reply::{INTERNAL_ERROR, RpcError, UNAUTHENTICATED, encode_error};
 use pump::Pump;
 pub use stdio::{Input, Output, stdio};
+use waiting::Want;
 
 /// The limits of a bridge.
 #[derive(Debug, Clone)]
@@ -57,22 +61,42 @@ pub enum ExitReason {
     Failed(io::Error),
 }
 
-/// Why there is no daemon to speak to: a sentence that says what to do, and the code it is answered with.
+/// Why there is no daemon to speak to, and what to do: two clauses, the second of which may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreached {
-    pub(crate) code: i32,
-    pub(crate) reason: String,
+    code: i32,
+    reason: String,
+    action: String,
 }
 
 impl Unreached {
     /// There is no daemon, or it does not answer.
-    pub fn silent(reason: impl Into<String>) -> Self {
-        Self { code: INTERNAL_ERROR, reason: reason.into() }
+    pub fn silent(reason: impl Into<String>, action: impl Into<String>) -> Self {
+        Self { code: INTERNAL_ERROR, reason: reason.into(), action: action.into() }
     }
 
     /// There is one, and it does not know the token.
-    pub fn stranger(reason: impl Into<String>) -> Self {
-        Self { code: UNAUTHENTICATED, reason: reason.into() }
+    pub fn stranger(reason: impl Into<String>, action: impl Into<String>) -> Self {
+        Self { code: UNAUTHENTICATED, reason: reason.into(), action: action.into() }
+    }
+
+    /// What is said of it to whoever waits. A call is answered as by its tool; that a token is not known, by nobody but us.
+    fn answer(&self, id: &Id, want: Want) -> Vec<u8> {
+        match want {
+            Want::Call(era) if self.code == INTERNAL_ERROR => {
+                let action = if self.action.is_empty() { "see `covenant doctor`" } else { &self.action };
+                let envelope = Envelope::error(sentence(&self.reason), sentence(action));
+                told::failed(id, era, &envelope).into_bytes()
+            }
+            _ => {
+                let action =
+                    if self.action.is_empty() { String::new() } else { format!("; {}", self.action) };
+                let error = RpcError::new(self.code, format!("{}{action}", self.reason));
+                let mut line = Vec::new();
+                encode_error(Some(id), &error, &mut line);
+                line
+            }
+        }
     }
 }
 

@@ -150,6 +150,18 @@ impl Envelope {
     }
 }
 
+/// What happened, as a sentence: errors of ours are written as fragments.
+pub fn sentence(text: &str) -> String {
+    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    let mut letters = text.chars();
+    // A name at the beginning, such as `user@local`, stays as it is.
+    let word = text.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));
+    match letters.next().filter(|_| word) {
+        Some(first) => format!("{}{}{end}", first.to_uppercase(), letters.as_str()),
+        None => format!("{text}{end}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -23,7 +23,6 @@ mod work;
 mod worktrees;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use covenant_gate::refusal::Fault;
 use covenant_model::envelope::Status;
@@ -42,9 +41,6 @@ pub use self::transaction::TeamTransaction;
 use crate::db::{DbError, Purpose, Record, Value, retried};
 use crate::open::Store;
 
-/// How long a call that broke waits until it is written down that it did.
-const NOTE: Duration = Duration::from_secs(1);
-
 /// How often a team's work is read for one call, before that is done in its transaction, where nobody takes it away.
 const READINGS: usize = 2;
 
@@ -60,33 +56,20 @@ impl Store {
     }
 
     /// Performs a call: what it changes is kept with everything that is written down of it, or nothing of it is but that it
-    /// was made.
+    /// was made. Of one that breaks nothing is: what broke may be the database.
     pub async fn perform(&self, request: Request) -> Result<Outcome, Fault> {
-        let unserved = |code, session| Unserved {
-            call: request.call.name(),
-            status: Status::Error,
-            code,
-            session,
-            details: Map::new(),
-        };
-        match retried(|| self.attempt(&request)).await {
-            Ok(outcome) if outcome.is_kept() => Ok(outcome),
-            Ok(outcome) => {
-                let unserved = unserved(outcome.code.unwrap_or("error"), request.call.session().cloned());
-                self.note_unserved(Some(request.principal.clone()), unserved, request.now).await?;
-                Ok(outcome)
-            }
-            Err(error) => {
-                // Its session is not looked up: that may be what broke.
-                let unserved = unserved("broken", None);
-                let note = self.note_unserved(Some(request.principal.clone()), unserved, request.now);
-                // What broke may be the database itself: then nobody waits for it twice.
-                if !matches!(tokio::time::timeout(NOTE, note).await, Ok(Ok(()))) {
-                    tracing::warn!(cause = %error, "a call broke, and that could not be written down either");
-                }
-                Err(error.into())
-            }
+        let outcome = retried(|| self.attempt(&request)).await?;
+        if !outcome.is_kept() {
+            let unserved = Unserved {
+                call: request.call.name(),
+                status: Status::Error,
+                code: outcome.code.unwrap_or("error"),
+                session: request.call.session().cloned(),
+                details: Map::new(),
+            };
+            self.note_unserved(Some(request.principal), unserved, request.now).await?;
         }
+        Ok(outcome)
     }
 
     async fn attempt(&self, request: &Request) -> Result<Outcome, DbError> {

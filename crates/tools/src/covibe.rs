@@ -86,17 +86,14 @@ async fn seen_through(
         Ok(envelope) => envelope,
         Err(error) => {
             tracing::error!(tool.name = tool.name(), "a call was not seen to its end: {error}");
-            let details = Map::new();
-            let call =
-                event::Unserved { call: name, session: None, status: Status::Error, code: "broken", details };
-            account.note(Some(principal), call).await;
+            account.broke(principal, name).await;
             broken()
         }
     }
 }
 
 async fn perform(
-    account: &Account,
+    account: &Arc<Account>,
     tool: input::Tool,
     permit: &Permit,
     arguments: Map<String, Value>,
@@ -127,6 +124,7 @@ async fn perform(
         Ok(outcome) => outcome.envelope,
         Err(fault) => {
             tracing::error!(tool.name = tool.name(), cause = fault.cause(), "{fault}");
+            account.broke(permit.issuer().clone(), name).await;
             told::fault(&fault)
         }
     }

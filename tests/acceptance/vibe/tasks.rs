@@ -129,10 +129,9 @@ fn started_work_is_active_or_blocked_until_it_is_completed() {
     });
 }
 
-/// VIBE-77, VIBE-78, VIBE-79: the owner edits a planned task, which stays planned, with an event. VIBE-81: of started work an
-/// edit is a warning.
+/// VIBE-77, VIBE-78, VIBE-79: the owner edits a planned task, which stays planned, with an event.
 #[test]
-fn a_planned_task_is_edited_and_started_work_is_not() {
+fn a_planned_task_is_edited_and_stays_planned() {
     on_both(|desk| {
         let (ada, bob) = (desk.invite("ada"), desk.invite("bob"));
         let id = desk.planned(&ada, "Draw a chart");
@@ -161,29 +160,61 @@ fn a_planned_task_is_edited_and_started_work_is_not() {
         }
         let active = json!({"operation": "update", "task_id": id, "status": "active"});
         desk.refused(&ada, "covibe_task", active);
+    });
+}
 
-        let (started, _) = desk.started(&ada, "Retry uploads");
-        let of_task =
-            |name: &str, value: &Value| json!({"operation": "update", "task_id": started, name: value});
-        for (name, value) in edits.as_object().unwrap() {
-            let left = desk.watched(&ada, "covibe_task", of_task(name, value));
-            assert_eq!((left.status(), left.of("tasks").len()), ("warning", 0), "{left:?}");
-            assert!(left.events().is_empty(), "{left:?}");
+/// VIBE-81: to edit any field of started work is a warning that names it, with a status or without, and nothing changes.
+#[test]
+fn no_field_of_started_work_is_edited() {
+    on_both(|desk| {
+        let ada = desk.invite("ada");
+        let (task, _) = desk.started(&ada, "Retry uploads");
+        let stream = desk.stream(&ada, "Rework uploads");
+        let plan = json!({"operation": "plan", "title": "Rework downloads"});
+        let planned = word(&desk.done(&ada, "covibe_workstream", plan), "workstream_id");
+        let common = [
+            ("title", json!("Another")),
+            ("description", json!("Another")),
+            ("scope", json!("Another")),
+            ("action", json!("fix")),
+            ("component", json!("server")),
+            ("target_files", json!(["src/a.rs"])),
+        ];
+        let of_tasks = [("priority", json!("low")), ("task_type", json!("bug"))];
+        let streams: Vec<_> = common
+            .iter()
+            .map(|(field, value)| ("covibe_workstream", "workstream_id", &stream, field, value))
+            .collect();
+        let tasks = common
+            .iter()
+            .chain(&of_tasks)
+            .map(|(field, value)| ("covibe_task", "task_id", &task, field, value));
+        for (tool, named, id, field, value) in tasks.chain(streams) {
+            for status in [None, Some("blocked")] {
+                let mut update = json!({"operation": "update", named: id, *field: value});
+                if let Some(status) = status {
+                    update["status"] = json!(status);
+                }
+                let left = desk.watched(&ada, tool, update.clone());
+                assert_eq!((left.status(), left.events()), ("warning", vec![]), "{update}");
+                assert!(left.of("tasks").is_empty() && left.of("workstreams").is_empty(), "{left:?}");
+                let said = left.envelope["message"].as_str().unwrap();
+                assert!(said.contains(field) && said.contains("only while it is planned"), "{said}");
+            }
         }
-        // So of workstreams, which have no priority and no type; and a planned one is planned anew.
-        let stream = |operation: &str, title: &str| json!({"operation": operation, "title": title});
-        let work = |tool: &str, call: Value| word(&desk.done(&ada, tool, call), "workstream_id");
-        desk.done(&ada, "covibe_workstream", stream("check", "Move billing"));
-        let running = work("covibe_workstream", stream("start", "Move billing"));
-        let planned = work("covibe_workstream", stream("plan", "Sharpen the lathe"));
-        let of_stream = |id: &str, name: &str, value: &Value| json!({"operation": "update", "workstream_id": id, name: value});
-        for name in ["title", "description", "scope", "action", "component"] {
-            let left = desk.watched(&ada, "covibe_workstream", of_stream(&running, name, &edits[name]));
-            assert_eq!((left.status(), left.of("workstreams").len()), ("warning", 0), "{left:?}");
-            assert!(left.events().is_empty(), "{left:?}");
-            desk.refused(&ada, "covibe_workstream", of_stream(&planned, name, &edits[name]));
+        // A planned workstream is not edited either: it is planned anew. And an update that says nothing is none.
+        let (told, _) = desk.refused(
+            &ada,
+            "covibe_workstream",
+            json!({"operation": "update", "workstream_id": planned, "scope": "All"}),
+        );
+        assert_eq!(told["feedback"]["required_action"], "Cancel it, and plan what you want instead.");
+        for (tool, named, id) in
+            [("covibe_task", "task_id", &task), ("covibe_workstream", "workstream_id", &stream)]
+        {
+            let (told, _) = desk.refused(&ada, tool, json!({"operation": "update", named: id}));
+            assert_eq!(told["data"]["field"], "status", "{told}");
         }
-        desk.refused(&ada, "covibe_workstream", json!({"operation": "update", "workstream_id": running}));
     });
 }
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use covenant_testkit::StdioClient;
 use covenant_testkit::tls::Certificate;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::origin::{Does, Origin, bridge, stateless, told, welcome};
@@ -123,6 +124,30 @@ fn an_origin_that_hangs_is_given_up_in_time() {
         assert!(began.elapsed() < Duration::from_secs(20), "{begun:?}: {:?}", began.elapsed());
         assert_eq!(client.close(), 0);
     }
+}
+
+/// VIBE-127, VIBE-128: the daemon of this machine that is away, dies or hangs is told to the agent in the same shape.
+#[test]
+fn a_daemon_of_this_machine_that_does_not_answer_is_told_to_the_agent() {
+    let home = home();
+    let start =
+        || StdioClient::start(home.command(&["--mcp", "--no-start"]).env("COVIBE_TIMEOUT_MS", "2000"));
+    assert_told(&ask(&mut start()), "o daemon runs for this home");
+    let daemon = home.up();
+    let mut client = start();
+    client.initialize();
+    daemon.signal(Signal::STOP);
+    assert_told(&ask(&mut client), "has not answered in time");
+    client.send(&json!({"jsonrpc": "2.0", "id": "last", "method": "tools/call", "params": {"name": "echo"}}));
+    daemon.kill();
+    let last = client.receive();
+    assert_eq!(
+        (told(&last), &last["id"]),
+        ("The Covenant daemon stopped before it answered.".to_owned(), &json!("last"))
+    );
+    assert_eq!(client.close(), 0);
+    let slow = home.command(&["--mcp"]).env("COVIBE_TIMEOUT_MS", "soon");
+    assert!(slow.run().exits(2).stderr.contains("COVIBE_TIMEOUT_MS"));
 }
 
 /// VIBE-129: pages, empty answers and JSON that answers nothing are told as what they are.

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use covenant_testkit::sqlite::Locked;
 use covenant_testkit::wait::until;
 use covenant_testkit::{HttpClient, StdioClient};
 use serde_json::{Value, json};
 
 use super::desk::{Desk, homes};
 use super::origin::{bridge, stateless};
-use crate::home;
+use crate::{home, unhurried};
 
 /// One way to send `tools/call` with these parameters: the answer of JSON-RPC.
 type Way<'w> = Box<dyn FnMut(Value) -> Value + 'w>;
@@ -166,4 +167,18 @@ fn calls_that_come_too_often_are_counted_by_every_way() {
         *by_whom.entry(what.split(' ').next().unwrap().to_owned()).or_default() += count;
     }
     assert_eq!(by_whom, names.map(|name| (name.to_owned(), 15)).into());
+}
+
+/// VIBE-175: a call that broke because the database was held leaves its usage event once there is a database again.
+#[test]
+fn a_call_that_finds_the_database_held_is_written_down_when_it_is_free() {
+    let home = unhurried();
+    let desk = Desk::at(&home, None);
+    let ada = desk.invite("ada");
+    let held = Locked::take(&home.path().join("covenant.db"));
+    let told = desk.call(&ada, "covibe_session", json!({"operation": "heartbeat"}));
+    assert_eq!(told["status"], "error", "{told}");
+    drop(held);
+    let calls = unserved(&desk.again());
+    assert_eq!(calls, BTreeMap::from([("ada covibe_session.heartbeat broken".to_owned(), 1)]));
 }

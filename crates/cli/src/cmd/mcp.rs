@@ -1,6 +1,7 @@
 //! `covenant --mcp`: MCP on standard input and output, bridged to the daemon, which is started if none runs, or to one
 //! elsewhere.
 
+mod patience;
 mod remote;
 mod token;
 mod upgrade;
@@ -45,6 +46,10 @@ pub(crate) fn run(setting: &Setting, url: Option<&str>) -> Result<Exit, Failure>
         None => token::find(setting, || token::origins_of(&setting.home))?,
         Some(_) => None,
     };
+    let mut options = bridge::Options::default();
+    if let Some(patience) = patience::said()? {
+        options.deadline = patience;
+    }
     let way = Arc::new(Way { home: setting.home.clone(), start: setting.start, token });
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -59,7 +64,7 @@ pub(crate) fn run(setting: &Setting, url: Option<&str>) -> Result<Exit, Failure>
             let way = Arc::clone(&way);
             async move { way.open().await.map_err(|failure| unreached(&failure)) }
         };
-        Ok(bridge::run(input, output, connect, bridge::Options::default()).await)
+        Ok(bridge::run(input, output, connect, options).await)
     });
     // The last write to a file ends; a read of a terminal that still waits must not keep the process alive.
     runtime.shutdown_timeout(LAST_WRITE);
@@ -73,8 +78,8 @@ pub(crate) fn run(setting: &Setting, url: Option<&str>) -> Result<Exit, Failure>
 /// A token nobody knows is answered as such; everything else means that there is no daemon to speak to.
 fn unreached(failure: &Failure) -> Unreached {
     match failure.exit() {
-        Exit::Refused => Unreached::stranger(failure.sentence()),
-        _ => Unreached::silent(failure.sentence()),
+        Exit::Refused => Unreached::stranger(failure.message(), failure.help()),
+        _ => Unreached::silent(failure.message(), failure.help()),
     }
 }
 

@@ -11,22 +11,29 @@ use tokio::time::{Instant, Sleep};
 
 use super::handshake::Handshake;
 use super::scan;
-use super::waiting::{Answer, Waiting};
+use super::waiting::{Answer, Waiting, Want};
 use super::{ExitReason, Options, Unreached};
 use crate::connection::output::{Broken, Output};
+use crate::era::{self, Era};
 use crate::framing::{Filled, Line, Lines};
-use crate::message::{Id, Incoming, Notification, peek};
+use crate::message::{Id, Incoming, Notification, Request, peek};
 use crate::params::Params;
 use crate::reply::{RpcError, encode_error};
 
 /// With more than that on its way to one side, the other is not read.
 const HIGH: usize = 1024 * 1024;
 
-const STOPPED: &str = "the Covenant daemon stopped before it answered; whether the call ran is in its log (`covenant \
-    audit recent`). Ask again: the next request reaches the daemon, or starts it. If that fails: `covenant doctor`.";
+const STOPPED: [&str; 2] = [
+    "the Covenant daemon stopped before it answered",
+    "whether the call ran is in its log (`covenant audit recent`). Ask again: the next request reaches the daemon, or starts it. \
+     If that fails: `covenant doctor`.",
+];
 
-const HUNG: &str = "the Covenant daemon has not answered in time; the request was taken back. See `covenant status` \
-    and `covenant logs`, and restart it with `covenant stop` and `covenant up --detach` if it hangs.";
+const HUNG: [&str; 2] = [
+    "the Covenant daemon has not answered in time, and the request was taken back",
+    "see `covenant status` and `covenant logs`, and restart it with `covenant stop` and `covenant up --detach` if it hangs. Before \
+     you repeat a call that changes something, look whether it was done.",
+];
 
 enum Link<S, F> {
     Down,
@@ -145,13 +152,14 @@ where
     fn upward(&mut self, line: &[u8]) {
         let wants_answer = match peek(line) {
             Some(Incoming::Request(request)) => {
+                let want = want(&request);
                 if let Some(reason) = self.recent_failure() {
-                    return self.answer_for(&request.id, &reason);
+                    return self.answer_for(&request.id, want, &reason);
                 }
                 self.handshake.request(&request.id, &request.method, request.params);
                 match request.method.as_ref() {
                     "subscriptions/listen" => self.waiting.expect_at_last(request.id),
-                    _ => self.expect(request.id),
+                    _ => self.expect(request.id, want),
                 }
                 true
             }
@@ -185,12 +193,12 @@ where
         }
     }
 
-    fn expect(&mut self, id: Id) {
+    fn expect(&mut self, id: Id, want: Want) {
         let now = Instant::now();
         if self.timer.is_none() {
             self.timer = Some(Box::pin(tokio::time::sleep_until(now + self.options.deadline)));
         }
-        self.waiting.expect(id, now);
+        self.waiting.expect(id, want, now);
     }
 
     /// Sees to the connection, and to what comes from it; whether it changed.
@@ -210,7 +218,7 @@ where
             }
         }
         if !self.poll_daemon(cx) {
-            self.break_off(&Unreached::silent(STOPPED));
+            self.break_off(&unanswered(STOPPED));
             changed = true;
         }
         changed
@@ -261,7 +269,7 @@ where
         let Link::Up(stream) = &mut self.link else { return true };
         let sound = !matches!(self.to_daemon.poll_send(cx, Pin::new(stream)), Poll::Ready(Err(_)));
         if !sound {
-            self.break_off(&Unreached::silent(STOPPED));
+            self.break_off(&unanswered(STOPPED));
         }
         sound
     }
@@ -271,8 +279,8 @@ where
         self.link = Link::Down;
         self.to_daemon.clear();
         let waiting = self.waiting.give_up();
-        for id in &waiting {
-            self.answer_for(id, reason);
+        for (id, want) in &waiting {
+            self.answer_for(id, *want, reason);
         }
         !waiting.is_empty()
     }
@@ -282,9 +290,9 @@ where
         (matches!(self.link, Link::Down) && at.elapsed() < self.options.pause).then(|| reason.clone())
     }
 
-    fn answer_for(&mut self, id: &Id, reason: &Unreached) {
-        let error = RpcError::new(reason.code, reason.reason.clone());
-        self.to_client.line(|out| encode_error(Some(id), &error, out));
+    fn answer_for(&mut self, id: &Id, want: Want, reason: &Unreached) {
+        let answer = reason.answer(id, want);
+        self.to_client.line(|out| out.extend_from_slice(&answer));
     }
 
     /// Answers for a daemon that hangs, and asks it to stop what it does.
@@ -292,8 +300,8 @@ where
         while let Some(timer) = &mut self.timer
             && timer.as_mut().poll(cx).is_ready()
         {
-            for id in self.waiting.expire(Instant::now()) {
-                self.answer_for(&id, &Unreached::silent(HUNG));
+            for (id, want) in self.waiting.expire(Instant::now()) {
+                self.answer_for(&id, want, &unanswered(HUNG));
                 if matches!(self.link, Link::Up(_)) {
                     let taken_back = format!(
                         r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
@@ -315,6 +323,20 @@ where
         }
         patience.as_mut().poll(cx).is_ready().then_some(ExitReason::Abandoned)
     }
+}
+
+fn unanswered([reason, action]: [&str; 2]) -> Unreached {
+    Unreached::silent(reason, action)
+}
+
+/// How that request is answered where the daemon does not. Of a call that is of no era the older one's answer is the plainer.
+fn want(request: &Request<'_>) -> Want {
+    if request.method != "tools/call" {
+        return Want::Other;
+    }
+    let meta = Params::read(request.params).and_then(|params| params.meta());
+    let era = meta.and_then(|meta| era::of(&request.method, &meta));
+    Want::Call(era.unwrap_or(Era::Legacy))
 }
 
 /// Whether that means only that nobody reads any more.

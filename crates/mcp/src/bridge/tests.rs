@@ -52,7 +52,7 @@ fn bridge_holding(room: usize, options: Options) -> (End, Connections, impl Futu
         output,
         move || {
             let next = next.borrow_mut().pop_front();
-            async move { next.unwrap_or_else(|| Err(Unreached::silent("no daemon: run `covenant up`"))) }
+            async move { next.unwrap_or_else(|| Err(Unreached::silent("no daemon runs", "run `covenant up`"))) }
         },
         options,
     );
@@ -71,6 +71,15 @@ fn request(id: u32, method: &str) -> String {
 
 fn result(id: u32) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+}
+
+/// The envelope that a call was answered with, in its text as in its structure.
+fn failed(answer: &Value) -> Value {
+    let result = &answer["result"];
+    assert_eq!((&result["isError"], &result["structuredContent"]["status"]), (&json!(true), &json!("error")));
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert_eq!(serde_json::from_str::<Value>(text).unwrap(), result["structuredContent"]);
+    result["structuredContent"].clone()
 }
 
 /// Plays a scene beside the running bridge.
@@ -112,8 +121,10 @@ async fn a_daemon_that_dies_is_answered_for_and_the_next_request_reaches_a_new_o
         let mut told = [client.hear().await.unwrap(), client.hear().await.unwrap()];
         told.sort_by_key(|answer| answer["id"].as_u64());
         for (answer, id) in told.iter().zip(1..) {
-            assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(id), &json!(-32603)));
-            assert!(answer["error"]["message"].as_str().unwrap().contains("covenant audit recent"));
+            assert_eq!(answer["id"], id);
+            let told = failed(answer);
+            assert_eq!(told["message"], "The Covenant daemon stopped before it answered.");
+            assert!(told["feedback"]["required_action"].as_str().unwrap().contains("covenant audit recent"));
         }
         let mut second = daemon(&connections);
         client.say(&request(3, "tools/list")).await;
@@ -161,7 +172,17 @@ async fn while_no_daemon_can_be_reached_each_request_is_told_why() {
             client.say(&request(id, "tools/list")).await;
             let answer = client.hear().await.unwrap();
             assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(id), &json!(-32603)));
-            assert_eq!(answer["error"]["message"], "no daemon: run `covenant up`");
+            assert_eq!(answer["error"]["message"], "no daemon runs; run `covenant up`");
+        }
+        let modern = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {}});
+        for (meta, kind) in [(json!({}), Value::Null), (json!([]), Value::Null), (modern, json!("complete"))]
+        {
+            let call = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"_meta": meta}});
+            client.say(&call.to_string()).await;
+            let answer = client.hear().await.unwrap();
+            assert_eq!(failed(&answer)["feedback"]["required_action"], "Run `covenant up`.");
+            assert_eq!(answer["result"]["resultType"], kind, "{meta}");
         }
         let mut late = daemon(&connections);
         client.say(&request(4, "tools/list")).await;
@@ -181,7 +202,7 @@ async fn right_after_a_failure_nobody_tries_again() {
         client.hear().await.unwrap();
         let _unused = daemon(&connections);
         client.say(&request(2, "tools/list")).await;
-        assert_eq!(client.hear().await.unwrap()["error"]["message"], "no daemon: run `covenant up`");
+        assert_eq!(client.hear().await.unwrap()["error"]["message"], "no daemon runs; run `covenant up`");
         assert_eq!(connections.borrow().len(), 1);
         client.writer.shutdown().await.unwrap();
     };
@@ -199,7 +220,8 @@ async fn a_daemon_that_hangs_is_answered_for_and_its_late_answer_is_dropped() {
         daemon.hear().await.unwrap();
         daemon.hear().await.unwrap();
         let answer = client.hear().await.unwrap();
-        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32603)));
+        assert_eq!(answer["id"], 1);
+        assert!(failed(&answer)["message"].as_str().unwrap().contains("not answered in time"), "{answer}");
         let taken_back = daemon.hear().await.unwrap();
         assert_eq!(taken_back["method"], "notifications/cancelled");
         assert_eq!(taken_back["params"]["requestId"], 1);

@@ -5,14 +5,24 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::era::Era;
 use crate::message::Id;
 
 /// How many ids of answers that may still come are remembered.
 const LATE: usize = 1024;
 
+/// What a request is, as far as its answer differs where no daemon gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Want {
+    /// It calls a tool, in that era.
+    Call(Era),
+    /// It wants anything else.
+    Other,
+}
+
 /// The requests the client waits for.
 pub(super) struct Waiting {
-    since: HashMap<Id, Option<Instant>>,
+    since: HashMap<Id, (Option<Instant>, Want)>,
     late: HashSet<Id>,
     deadline: Duration,
 }
@@ -32,13 +42,13 @@ impl Waiting {
     }
 
     /// A request that will be given up in time.
-    pub(super) fn expect(&mut self, id: Id, now: Instant) {
-        self.since.insert(id, Some(now));
+    pub(super) fn expect(&mut self, id: Id, want: Want, now: Instant) {
+        self.since.insert(id, (Some(now), want));
     }
 
     /// A request that is answered only when it ends, such as a subscription.
     pub(super) fn expect_at_last(&mut self, id: Id) {
-        self.since.insert(id, None);
+        self.since.insert(id, (None, Want::Other));
     }
 
     /// The client does not wait for that one any more.
@@ -53,30 +63,31 @@ impl Waiting {
 
     /// Whether an answer is still to come in time.
     pub(super) fn is_owed(&self) -> bool {
-        self.since.values().any(Option::is_some)
+        self.since.values().any(|(since, _)| since.is_some())
     }
 
     /// When the first of them is given up.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.since.values().flatten().min().map(|since| *since + self.deadline)
+        self.since.values().filter_map(|(since, _)| *since).min().map(|since| since + self.deadline)
     }
 
     /// Gives up those whose time has passed.
-    pub(super) fn expire(&mut self, now: Instant) -> Vec<Id> {
+    pub(super) fn expire(&mut self, now: Instant) -> Vec<(Id, Want)> {
         let deadline = self.deadline;
-        let over = |since: &Option<Instant>| since.is_some_and(|since| since + deadline <= now);
-        let expired: Vec<Id> = self.since.extract_if(|_, since| over(since)).map(|(id, _)| id).collect();
+        let over = |since: Option<Instant>| since.is_some_and(|since| since + deadline <= now);
+        let expired = self.since.extract_if(|_, (since, _)| over(*since));
+        let expired: Vec<_> = expired.map(|(id, (_, want))| (id, want)).collect();
         if self.late.len() + expired.len() > LATE {
             self.late.clear();
         }
-        self.late.extend(expired.iter().cloned());
+        self.late.extend(expired.iter().map(|(id, _)| id.clone()));
         expired
     }
 
     /// Nobody will answer any of them: all that waited.
-    pub(super) fn give_up(&mut self) -> Vec<Id> {
+    pub(super) fn give_up(&mut self) -> Vec<(Id, Want)> {
         self.late.clear();
-        self.since.drain().map(|(id, _)| id).collect()
+        self.since.drain().map(|(id, (_, want))| (id, want)).collect()
     }
 }
 
@@ -93,16 +104,16 @@ mod tests {
         let limit = Duration::from_secs(10);
         let mut waiting = Waiting::new(limit);
         let start = Instant::now();
-        waiting.expect(id("1"), start);
-        waiting.expect(id("2"), start + Duration::from_secs(5));
+        waiting.expect(id("1"), Want::Call(Era::Modern), start);
+        waiting.expect(id("2"), Want::Other, start + Duration::from_secs(5));
         waiting.expect_at_last(id("3"));
         assert_eq!(waiting.next_deadline(), Some(start + limit));
         assert_eq!(waiting.expire(start + Duration::from_secs(9)), []);
-        assert_eq!(waiting.expire(start + limit), [id("1")]);
+        assert_eq!(waiting.expire(start + limit), [(id("1"), Want::Call(Era::Modern))]);
         assert_eq!(waiting.answered(&id("1")), Answer::Late);
         assert_eq!(waiting.answered(&id("1")), Answer::Wanted);
         assert_eq!(waiting.answered(&id("2")), Answer::Wanted);
         assert!(!waiting.is_owed());
-        assert_eq!(waiting.give_up(), [id("3")]);
+        assert_eq!(waiting.give_up(), [(id("3"), Want::Other)]);
     }
 }

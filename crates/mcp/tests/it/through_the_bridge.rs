@@ -35,7 +35,7 @@ fn bridged(world: &World) -> Bridged {
     let (input, output) = split(ours);
     let connect = move || {
         let socket = socket.clone();
-        async move { UnixStream::connect(socket).await.map_err(|error| Unreached::silent(error.to_string())) }
+        async move { UnixStream::connect(socket).await.map_err(|error| Unreached::silent(error.to_string(), "")) }
     };
     let bridge = tokio::spawn(bridge::run(input, output, connect, bridge::Options::default()));
     Bridged { client, bridge, daemon, _home: home }

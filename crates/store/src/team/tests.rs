@@ -1,6 +1,8 @@
 //! That every statement on teams' records finds its rows by an index, however many others there are, and that nobody waits for
 //! all of them to be read.
 
+use std::time::Duration;
+
 use covenant_model::id::{DeveloperId, WorkspaceId};
 use covenant_team::input::{Call, Tool};
 use serde_json::json;

@@ -44,8 +44,8 @@ pub(super) async fn update(tx: &mut impl TeamTx, seat: &Seat, kind: Kind, input:
     }
     let Some(wanted) = wanted else {
         let action = match work.status {
-            Status::Planned => "Cancel it, and plan what is wanted in its place.",
-            _ => "Nothing else can be changed.",
+            Status::Planned => "Cancel it, and plan what you want instead.",
+            _ => "Plan what is new.",
         };
         return Err(stands(&work, "changed", action));
     };

@@ -6,7 +6,7 @@ use covenant_model::id::{AgentSessionId, ContextId, TaskId};
 use serde_json::{Value, json};
 
 use super::people::People;
-use super::{Done, details, moment, teammate};
+use super::{Done, details, lots, moment, teammate};
 use crate::input::{Invalid, SessionInput, bounds, texts};
 use crate::perform::Seat;
 use crate::perform::outcome::{Denied, Outcome, Stop};
@@ -135,9 +135,10 @@ pub(super) async fn get(tx: &mut impl TeamTx, seat: &Seat, input: &SessionInput)
 
 /// The active contexts of a team, the newest first, as many as one answer holds.
 async fn everybodys(tx: &mut impl TeamTx, seat: &Seat) -> Done {
-    let contexts = tx.contexts(&seat.member.workspace, None, seat.now, MOST).await?;
-    let (mut listed, mut room, mut people) = (Vec::with_capacity(contexts.len()), ROOM, People::default());
-    for context in &contexts {
+    let newest = tx.contexts(&seat.member.workspace, None, seat.now, MOST).await?;
+    let contexts = lots::counted(tx, seat, newest, MOST, Shelf::Contexts(seat.now)).await?;
+    let (mut listed, mut room, mut people) = (Vec::new(), ROOM, People::default());
+    for context in &contexts.items {
         let shown = shown(context, people.with(tx, seat, &context.developer).await?, seat);
         let length = shown.to_string().len();
         if length > room {
@@ -146,18 +147,13 @@ async fn everybodys(tx: &mut impl TeamTx, seat: &Seat) -> Done {
         room -= length;
         listed.push(shown);
     }
-    let long = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
-    let number = if long(contexts.len()) < u64::from(MOST) {
-        long(contexts.len())
-    } else {
-        tx.number(&seat.member.workspace, Shelf::Contexts(seat.now)).await?
-    };
-    let left_out = number.saturating_sub(long(listed.len()));
+    let told = u64::try_from(listed.len()).unwrap_or(u64::MAX);
+    let left_out = contexts.number.saturating_sub(told);
     let more = match left_out {
         0 => String::new(),
         _ => format!(" The {left_out} oldest are left out; ask for those of one teammate with `handle`."),
     };
-    let message = format!("Active contexts: {number}.{more}");
+    let message = format!("Active contexts: {}.{more}", contexts.number);
     Ok(Outcome::ok(message).with("contexts", listed).with("left_out", left_out))
 }
 

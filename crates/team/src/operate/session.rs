@@ -113,11 +113,13 @@ pub(super) async fn heartbeat(tx: &mut impl TeamTx, seat: &Seat, input: &Session
             .with("renewed_claims", tx.renew_claims(&session.id, seat.now).await?)
             .about(&session.id);
     }
-    // Without a session it is a machine's sign of life.
-    if seat.session.is_none() || version.is_some() || repos.is_some() {
-        let registered = repos.as_ref().map(Vec::len);
+    let (says_more, registered) = (version.is_some() || repos.is_some(), repos.as_ref().map(Vec::len));
+    // Without a session it is a machine that says it is there, also where that is all it says.
+    if says_more || seat.session.is_none() {
         let companion = Companion { developer: seat.member.id.clone(), version, repos, at: seat.now };
         tx.save_companion(&companion).await?;
+    }
+    if says_more {
         outcome = outcome.with("registered_repos", registered.map_or(Value::Null, Value::from));
     }
     let listener = if seat.session.is_some() { Listener::Agent } else { Listener::Machine };

@@ -2,15 +2,17 @@
 
 mod tally;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use covenant_gate::Clock;
+use covenant_model::envelope::Status;
 use covenant_model::principal::Principal;
 use covenant_model::time::Timestamp;
 use covenant_team::event::Unserved;
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use super::Records;
@@ -25,6 +27,12 @@ const LIMITED: u32 = 10;
 
 /// What such calls are called.
 const LIMITED_CODE: &str = "rate_limited";
+
+/// How many are remembered that could not be written down; of more the number is.
+const UNWRITTEN: usize = 1024;
+
+/// How long a call that broke waits until it is written down that it did.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long the end waits for what is being written down.
 const LAST: Duration = Duration::from_secs(2);
@@ -46,6 +54,16 @@ impl Pace {
     }
 }
 
+/// A call, as it is to be written down.
+#[derive(Clone)]
+struct Note {
+    whose: Whose,
+    call: Unserved,
+    at: Timestamp,
+    /// How many calls it stands for.
+    calls: u64,
+}
+
 /// What writes them down. Whoever holds one lets it [settle](Self::settle) every so often, and [close](Self::close) at the end.
 pub struct Account {
     records: Arc<dyn Records>,
@@ -54,6 +72,8 @@ pub struct Account {
     pace: Mutex<Pace>,
     /// How many were not written down one by one.
     tally: Tally,
+    /// What could not be written down, and may be when the database is back.
+    unwritten: Mutex<VecDeque<Note>>,
     /// Held by whoever writes the numbers down, so that the end comes after them.
     settling: tokio::sync::Mutex<()>,
 }
@@ -63,7 +83,8 @@ impl Account {
     pub fn new(records: Arc<dyn Records>, clock: Arc<dyn Clock>) -> Arc<Self> {
         let pace = Mutex::new(Pace { since: clock.now(), written: 0 });
         let (room, tally) = (Semaphore::new(AT_A_TIME as usize), Tally::default());
-        Arc::new(Self { records, clock, room, pace, tally, settling: tokio::sync::Mutex::default() })
+        let (unwritten, settling) = (Mutex::default(), tokio::sync::Mutex::default());
+        Arc::new(Self { records, clock, room, pace, tally, unwritten, settling })
     }
 
     pub(super) fn records(&self) -> &dyn Records {
@@ -77,6 +98,17 @@ impl Account {
     /// Writes down that a call was made which came to nothing; of calls by nobody we know the first, until the numbers are.
     pub async fn note(&self, principal: Option<Principal>, call: Unserved) {
         self.enter(Whose { principal, door: None, code: call.code }, call).await;
+    }
+
+    /// The same of a call that broke. What broke may be the database: nobody waits for that twice.
+    pub(super) async fn broke(self: &Arc<Self>, principal: Principal, call: String) {
+        let (status, details) = (Status::Error, Map::new());
+        // Its session is not looked up: that may be what broke.
+        let call = Unserved { call, status, code: "broken", session: None, details };
+        let account = Arc::clone(self);
+        let noted = tokio::spawn(async move { account.note(Some(principal), call).await });
+        // It goes on by itself.
+        drop(tokio::time::timeout(PATIENCE, noted).await);
     }
 
     /// Writes down that somebody we do not know sent something by that door, and why it came to nothing: the first, and
@@ -100,20 +132,43 @@ impl Account {
         if before > 0 {
             call.details.insert("calls_before".to_owned(), Value::from(before));
         }
-        if !self.write(&whose, call, self.clock.now()).await {
-            self.tally.add(whose, before.saturating_add(1));
+        let note = Note { whose, call, at: self.clock.now(), calls: before.saturating_add(1) };
+        if !self.write(&note).await {
+            self.keep(note);
         }
     }
 
-    /// Writes the numbers down of what was not written down one by one.
+    /// Keeps what could not be written down.
+    fn keep(&self, note: Note) {
+        let mut unwritten = self.unwritten.lock();
+        if unwritten.len() < UNWRITTEN {
+            unwritten.push_back(note);
+        } else {
+            self.tally.add(note.whose, note.calls);
+        }
+    }
+
+    /// Writes down what was not yet: the numbers, and what could not be.
     pub async fn settle(&self) {
         let _alone = self.settling.lock().await;
+        let at = self.clock.now();
+        let numbers = self.tally.take_all().into_iter().map(|(whose, calls)| {
+            let call = whose.calls(calls);
+            Note { whose, call, at, calls }
+        });
         let mut gone = false;
-        for (whose, calls) in self.tally.take_all() {
-            // A database that takes one not takes none, and each attempt takes its time.
-            gone = gone || !self.write(&whose, whose.calls(calls), self.clock.now()).await;
+        for note in numbers {
+            // A database that does not take one takes none, and each attempt takes its time.
+            gone = gone || !self.write(&note).await;
             if gone {
-                self.tally.add(whose, calls);
+                self.tally.add(note.whose, note.calls);
+            }
+        }
+        let unwritten = std::mem::take(&mut *self.unwritten.lock());
+        for note in unwritten {
+            gone = gone || !self.write(&note).await;
+            if gone {
+                self.keep(note);
             }
         }
     }
@@ -126,8 +181,9 @@ impl Account {
     }
 
     /// Whether it is written down.
-    async fn write(&self, whose: &Whose, call: Unserved, at: Timestamp) -> bool {
-        let written = self.records.unserved(whose.principal.clone(), call, at).await;
+    async fn write(&self, note: &Note) -> bool {
+        let Note { whose, call, at, .. } = note.clone();
+        let written = self.records.unserved(whose.principal, call, at).await;
         let written = written.inspect_err(|fault| {
             tracing::error!(
                 cause = fault.cause(),
@@ -144,9 +200,7 @@ mod tests {
 
     use covenant_gate::ports::Answer;
     use covenant_gate::{Fault, SystemClock};
-    use covenant_model::envelope::Status;
     use covenant_team::{Outcome, Request};
-    use serde_json::Map;
 
     use super::*;
 
@@ -256,19 +310,30 @@ mod tests {
     async fn what_cannot_be_written_down_is_when_it_can() {
         let desk = Desk::new();
         desk.book.closed.store(true, Ordering::SeqCst);
-        for name in ["ada", "bob", "ada", "nobody", "nobody"] {
-            desk.note(name, "broken").await;
+        let ada: Principal = "dev:ada".parse().unwrap();
+        desk.account.broke(ada, "covibe_task.start".to_owned()).await;
+        for name in ["bob", "nobody", "nobody"] {
+            desk.note(name, "denied").await;
         }
         desk.account.settle().await;
         assert!(desk.written().is_empty());
+        for _ in 3..UNWRITTEN + 2 {
+            desk.note("cleo", "denied").await;
+        }
         desk.book.closed.store(false, Ordering::SeqCst);
         desk.account.settle().await;
+        let mut written = desk.written();
+        let cleos = written.extract_if(.., |line| *line == "dev:cleo covibe_task denied").count();
         let told = [
-            "dev:ada covibe broken count=2",
-            "dev:bob covibe broken count=1",
-            "nobody covibe broken count=2",
+            "dev:ada covibe_task.start broken",
+            "dev:bob covibe_task denied",
+            "dev:cleo covibe denied count=2",
+            "nobody covibe denied count=1",
+            "nobody covibe_task denied",
         ];
-        assert_eq!(desk.written(), told);
+        assert_eq!((written, cleos), (told.map(str::to_owned).to_vec(), UNWRITTEN - 3));
+        desk.account.settle().await;
+        assert!(desk.written().is_empty(), "each is once");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What an agent is told where the gate says no, or something broke: what happened, and what to do next.
 
 use covenant_gate::{CallError, Fault, Refusal};
-use covenant_model::envelope::Envelope;
+use covenant_model::envelope::{Envelope, sentence};
 use covenant_team::input::Invalid;
 
 /// What is told of an error, and the word for it.
@@ -69,16 +69,4 @@ pub(super) fn fault(fault: &Fault) -> Envelope {
         sentence(&fault.to_string()),
         "Call again; if it stays so, ask the operator to look at the log.",
     )
-}
-
-/// A sentence as the others of a team are written.
-fn sentence(text: &str) -> String {
-    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
-    let mut letters = text.chars();
-    // A name at the beginning, such as `user@local`, stays as it is.
-    let word = text.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));
-    match letters.next().filter(|_| word) {
-        Some(first) => format!("{}{}{end}", first.to_uppercase(), letters.as_str()),
-        None => format!("{text}{end}"),
-    }
 }

@@ -1,12 +1,12 @@
 //! How a trouble is told to whoever waits: a result of the tool for a call, an error of JSON-RPC for anything else.
 
 use covenant_model::envelope::Envelope;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::super::told;
 use super::exchange::Asked;
 use super::road::Road;
 use super::trouble::{Trouble, UNSURE};
-use crate::era::Era;
 use crate::message::Id;
 use crate::reply::{INTERNAL_ERROR, RATE_LIMITED, RpcError, UNAUTHENTICATED, encode_error};
 
@@ -19,7 +19,7 @@ pub(super) fn answer(asked: &Asked, trouble: &Trouble, road: &Road) -> Vec<u8> {
         }
         Trouble::Enveloped(envelope, sound) if asked.is_call() => {
             let failed = !sound || is_error(envelope);
-            result(&asked.id, asked.era, &envelope.to_string(), envelope, failed)
+            told::result(&asked.id, asked.era, &envelope.to_string(), envelope, failed)
         }
         Trouble::Enveloped(envelope, _) => error(&asked.id, &enveloped(envelope)),
         trouble => {
@@ -27,7 +27,7 @@ pub(super) fn answer(asked: &Asked, trouble: &Trouble, road: &Road) -> Vec<u8> {
             if asked.is_call() {
                 let doubt = if trouble.leaves_doubt() { format!(" {UNSURE}") } else { String::new() };
                 let envelope = Envelope::error(told.message, told.action + &doubt);
-                result(&asked.id, asked.era, &envelope.to_text(), &envelope.to_value(), true)
+                told::failed(&asked.id, asked.era, &envelope)
             } else {
                 let message = format!("{} {}", told.message, told.action);
                 error(&asked.id, &RpcError::new(code(trouble), message))
@@ -56,18 +56,6 @@ fn enveloped(envelope: &Value) -> RpcError {
     let words = [text("/message"), text("/feedback/required_action")];
     let message = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
     RpcError { data: Some(envelope.clone()), ..RpcError::new(INTERNAL_ERROR, message) }
-}
-
-fn result(id: &Id, era: Era, text: &str, structured: &Value, failed: bool) -> String {
-    let mut result = json!({
-        "content": [{ "type": "text", "text": text }],
-        "structuredContent": structured,
-        "isError": failed,
-    });
-    if let (Era::Modern, Some(members)) = (era, result.as_object_mut()) {
-        members.insert("resultType".to_owned(), json!("complete"));
-    }
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
 fn error(id: &Id, error: &RpcError) -> String {

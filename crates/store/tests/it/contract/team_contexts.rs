@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use covenant_model::id::ContextId;
+use covenant_team::input::Tool;
 use covenant_team::port::TeamTx as _;
 use covenant_team::session::{ContextBody, SharedContext};
+use serde_json::json;
 
 use super::team::{ODD, developer, peopled, session_id, task_id, workspace};
+use super::team_windows::{later, says};
 use super::{Bench, at, on_both, seed, together};
 
 fn id(number: u64) -> ContextId {
@@ -104,6 +107,23 @@ async fn only_what_counts_is_told_newest_first(bench: Bench) {
     assert_eq!(tx.contexts(&team, None, last, 9).await.unwrap(), [long], "until the last moment");
 }
 
+async fn of_more_than_are_told_at_once_the_number_is_told(bench: Bench) {
+    let store = peopled(&bench).await;
+    let ask =
+        async || says(&store, "bob", Tool::Session, json!({"operation": "get_context"}), later(0)).await;
+    for number in 0..130 {
+        if number == 100 {
+            let told = ask().await;
+            assert_eq!((told.message.as_str(), &told.data["left_out"]), ("Active contexts: 100.", &json!(0)));
+        }
+        let publish = json!({"operation": "publish_context", "title": "Half way", "summary": "s", "branch": format!("b{number}")});
+        says(&store, "ada", Tool::Session, publish, later(0)).await;
+    }
+    let told = ask().await;
+    assert!(told.message.starts_with("Active contexts: 130. The 30 oldest are left out"), "{told:?}");
+    assert_eq!((&told.data["left_out"], told.data["contexts"].as_array().unwrap().len()), (&json!(30), 100));
+}
+
 async fn of_many_who_publish_at_once_one_is_left(bench: Bench) {
     let stores = [peopled(&bench).await, bench.open().await];
     let published = together((1..=24_u64).map(|number| {
@@ -124,5 +144,6 @@ on_both!(
     a_context_is_kept_as_it_is_empty_and_full,
     what_is_published_takes_the_place_of_what_was_there_for_the_same,
     only_what_counts_is_told_newest_first,
+    of_more_than_are_told_at_once_the_number_is_told,
     of_many_who_publish_at_once_one_is_left,
 );

@@ -231,21 +231,7 @@ async fn what_somebody_has_touched_counts_for_a_day(bench: Bench) {
     assert_eq!(after.data["file_conflicts"], json!([]), "{after:?}");
 }
 
-async fn of_more_contexts_than_are_told_the_number_is(bench: Bench) {
-    let store = peopled(&bench).await;
-    for number in 0..103 {
-        let context = json!({"operation": "publish_context", "title": "Half way", "summary": "More tomorrow.",
-            "repo": format!("shop-{number}")});
-        says(&store, "ada", Tool::Session, context, later(number)).await;
-    }
-    let told = says(&store, "bob", Tool::Session, json!({"operation": "get_context"}), later(200)).await;
-    let listed = told.data["contexts"].as_array().unwrap().len();
-    assert_eq!((listed, &told.data["left_out"]), (100, &json!(3)), "{}", told.message);
-    assert!(told.message.contains("103"), "{}", told.message);
-}
-
 on_both!(
-    of_more_contexts_than_are_told_the_number_is,
     work_that_is_over_is_found_for_a_fortnight,
     what_somebody_has_touched_counts_for_a_day,
     a_check_opens_a_start_for_ten_minutes,
