@@ -182,7 +182,8 @@ fn a_container_is_made_for_a_task_and_ends_with_it() {
         assert_eq!((left.events(), left.of("workstreams").len()), (vec!["task.completed"], 0));
         let cancel = json!({"operation": "cancel", "task_id": second, "reason": "Tested already"});
         let left = desk.watched(&ada, "covibe_task", cancel);
-        assert_eq!(left.events(), ["task.cancelled", "workstream.completed"]);
+        // What its plan was warned of is over with it.
+        assert_eq!(left.events(), ["task.cancelled", "warning.dismissed", "workstream.completed"]);
         assert_eq!(
             (&left.one("workstreams")["id"], &left.one("workstreams")["status"]),
             (&json!(first), &json!("done"))
