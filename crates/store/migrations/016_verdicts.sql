@@ -1,2 +1,2 @@
--- What was made of two pieces of work, looked up by both.
-CREATE INDEX scope_verdicts_pair ON scope_verdicts (work_id, candidate_id);
+-- What whoever began one piece of work made of another, the newest first.
+CREATE INDEX scope_verdicts_pair ON scope_verdicts (work_id, candidate_id, at);

@@ -47,10 +47,9 @@ const OWN: &str = "SELECT id, developer_id, kind, title, status, check_id, found
 const JUDGE: &str = "INSERT INTO scope_verdicts (check_id, work_id, candidate_id, workspace_id, developer_id, same_scope, \
                      reason, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
-/// The verdicts on one piece of work as another began; the newest is what counts.
+/// The newest verdict on one piece of work as another began.
 const VERDICT: &str = "SELECT same_scope, at FROM scope_verdicts \
-                       WHERE (work_id = $1 AND candidate_id = $2) OR (work_id = $2 AND candidate_id = $1) \
-                       ORDER BY at DESC, same_scope DESC LIMIT 1";
+                       WHERE work_id = $1 AND candidate_id = $2 ORDER BY at DESC LIMIT 1";
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[SUPERSEDE, ONE, ABOUT, SETTLE, NEWEST, OWN, VERDICT];
@@ -124,12 +123,17 @@ pub(super) async fn judge(tx: &mut Tx, judgement: &Judgement) -> Result<(), DbEr
     Ok(())
 }
 
-/// Whether whoever began one of the two judged that the other is other work.
+/// Whether whoever began one of the two judged that the other is other work; of both the newer verdict counts.
 pub(super) async fn is_judged_distinct(tx: &mut Tx, one: &WorkId, other: &WorkId) -> Result<bool, DbError> {
-    let rows = tx.query(VERDICT, vec![one.as_str().into(), other.as_str().into()]).await?;
-    let verdict =
-        rows.first().map(|row| Record::of("scope_verdicts", row).count("same_scope")).transpose()?;
-    Ok(verdict == Some(0))
+    let mut newest = None;
+    for (work, candidate) in [(one, other), (other, one)] {
+        let rows = tx.query(VERDICT, vec![work.as_str().into(), candidate.as_str().into()]).await?;
+        if let Some(row) = rows.first() {
+            let record = Record::of("scope_verdicts", row);
+            newest = newest.max(Some((record.moment("at")?, record.count("same_scope")?)));
+        }
+    }
+    Ok(newest.is_some_and(|(_, same_scope)| same_scope == 0))
 }
 
 /// What a team, or one developer, was warned of since then, newest first.
